@@ -36,7 +36,7 @@ _NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers")
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 # What names columns.
 COLUMN_OPTIONS = ("target", "labels", "confidence", "by", "hide", *_COLUMNS)
-_DECIDING = (*_COLUMNS, "features", "class_prior", "aim", "learner", "rounds")
+_DECIDING = (*_COLUMNS, "class_prior", "aim", "learner", "rounds")
 
 Names = tuple[str, ...]
 GivenPath = str | os.PathLike[str]
@@ -200,9 +200,6 @@ class Options:
         (),
     )
     text: Names = _column(_LABELLING, "COLUMN", "A column of free text.", ())
-    features: GivenPath | None = _file(
-        f"{_LABELLING} predict", "FILE.npy", "More numbers for each row of FILE, such as embeddings."
-    )
     audit: GivenPath | None = _option("label judge", "FILE", "The filled-in sheet of random rows.")
     k: int = _option(
         "draw judge", "-k --rows ROWS", "How many rows to draw. Decide before you look.", AUDIT_SIZE, min=2

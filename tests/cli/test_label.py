@@ -329,25 +329,6 @@ def test_cells_that_decide_are_added_when_asked_for_and_are_no_formula(tmp_path,
     assert "chary_label" in err
 
 
-def test_text_and_numbers_beside_the_table(tmp_path, run):
-    rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(80, 2))
-    np.save(tmp_path / "x.npy", numbers)
-    y = [("a" if x > 0 else "b") if i < 60 else None for i, x in enumerate(numbers[:, 0])]
-    pl.DataFrame({"code": [f"K-{i}" for i in range(80)], "n": [1, 2] * 40, "y": y}).write_csv(tmp_path / "t.csv")
-    path, beside = tmp_path / "t.csv", ("--features", tmp_path / "x.npy")
-    code, out, err = run("diagnose", path, "-t", "y", "--json", *beside, "--text", "code")
-    kinds = {column["name"]: column["kind"] for column in json.loads(out)["columns"]}
-    assert (code, err, kinds) == (0, "", {"code": "words", "n": "numeric", "(features)": "embedding"})
-    assert run("label", path, "-t", "y", *QUICK, *beside)[0] == 0
-    assert (tmp_path / "t.labeled.csv").read_text().startswith("code,n,y,chary_label")
-    assert run("predict", tmp_path / "t.model.chary", path, *beside)[0] == 0
-    code, _, err = run("predict", tmp_path / "t.model.chary", path, "--force")
-    assert (code, err.endswith("give one with --features.\n")) == (1, True)
-    code, _, err = run("label", path, "-t", "y", "--force", "--features", path)
-    assert (code, err) == (1, "chary: t.csv is not a whole NumPy file of numbers; write it with numpy.save.\n")
-
-
 # ---------------------------------------------------------------- outputs: found out before, all or none
 
 

@@ -152,7 +152,6 @@ CHOSEN = Options(
     numeric=("n",),
     identifier=("id",),
     missing=("-9",),
-    features=Path("f.npy"),
     audit=Path("s.csv"),
     k=40,
     check_sheet=True,

@@ -105,7 +105,6 @@ def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_pa
     for words, said in [
         (["--memory", "much"], "--memory 'much' is not a size"),
         (["--memory", "1MB"], "Labelling a file needs at least 400 MiB, but only 0 MiB are allowed"),
-        (["--features", tmp_path / "x.npy"], "--features belongs to the rows of one table; give one FILE."),
     ]:
         code, _, err = run("predict", model, months, *words)
         assert (code, said in err) == (1, True), err

@@ -514,16 +514,11 @@ def test_any_text_and_any_lists_end_in_a_result_or_in_one_sentence(tmp_path, cap
         path = tmp_path / f"{seed}" / "t.parquet"
         path.parent.mkdir()
         pl.DataFrame(cells, schema=schema).write_parquet(path)
-        beside = path.parent / "x.npy"
-        np.save(beside, np.array(rng.choices([0.5, float("inf"), 1e300, -0.0], k=2 * n)).reshape(n, 2))
-        if seed % 5 == 0:
-            beside.write_bytes(flip_bits(beside.read_bytes(), rng))
-        words = [*["--text", "said"] * (seed % 2), *["--features", str(beside)] * (seed % 4 == 1)]
+        words = ["--text", "said"] if seed % 2 else []
         start = time.process_time()
         code = main(["label" if seed % 3 else "diagnose", str(path), "--target", "y", *words])
         if code == 0 and seed % 3:
-            again = ["--force", *["--features", str(beside)] * ("--features" in words)]
-            assert main(["predict", str(path.parent / "t.model.chary"), str(path), *again]) == 0, seed
+            assert main(["predict", str(path.parent / "t.model.chary"), str(path), "--force"]) == 0, seed
         err = capfd.readouterr().err
         assert time.process_time() - start < 10, seed
         assert (code, err) == (0, "") or (code == 1 and err.startswith("chary: ") and err.count("\n") == 1), seed

@@ -119,16 +119,6 @@ def test_predicted_files_have_them_in_place(paths, quick_learners, capsys, monke
         assert written["chary_label"].is_null().arg_true().to_list() == BLANK
 
 
-def test_features_beside_a_table_say_what_its_rows_are(tmp_path, quick_learners):
-    labels = [row["y"] for row in ROWS]
-    pl.DataFrame({"y": labels, "note": [None] * N}, schema_overrides={"note": pl.String}).write_csv(
-        tmp_path / "t.csv"
-    )
-    np.save(tmp_path / "t.npy", np.array([[row["x"], 1.0] for row in ROWS]))
-    result = chary.label(tmp_path / "t.csv", target="y", features=tmp_path / "t.npy")
-    assert result.frame["chary_label"].null_count() == 0
-
-
 def test_blank_lines_do_not_change_the_diagnosis(tmp_path):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(400, 3)).round(3)

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from chary import MixedEnsembleClassifier
 from chary.audit import draw
-from chary.labelling import diagnose_table, label, label_table, predict_table
+from chary.labelling import label, label_table, predict_table
 from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.learn import LEARNERS, NETWORK
 from chary.method import default_members, labels
@@ -321,32 +321,6 @@ def test_free_text_is_learned_from(tmp_path):
     assert (forced.codes == outcome.codes).all()
 
 
-def test_numbers_beside_the_table_are_learned_from_and_wanted_again(tmp_path):
-    about, _, numbers = reviews()
-    np.save(tmp_path / "x.npy", numbers)
-    frame = pl.DataFrame({"n": np.arange(160) % 7, "y": [of if i < 40 else None for i, of in enumerate(about)]})
-    source = Table(frame, "t.csv", ",")
-    outcome = label_table(source, Options.of(target="y", learner="linear", features=tmp_path / "x.npy"))
-    assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
-    buffer = io.BytesIO()
-    write_table(source, outcome.added_columns, buffer)  # the numbers are no column of the table
-    assert buffer.getvalue().split(b"\n")[0] == b"n,y,chary_label,chary_confidence,chary_source"
-    found = diagnose_table(source, Options.of(target="y", features=tmp_path / "x.npy"))
-    assert [column.kind for column in found.columns] == ["numeric", "embedding"]
-    save_model(outcome.model, tmp_path / "m.chary")
-    model = load_model(tmp_path / "m.chary")
-    added = predict_table(model, source, features=tmp_path / "x.npy")
-    assert (added["chary_label"].to_numpy() == about).mean() > 0.95
-    with pytest.raises(TableError, match="learned from a NumPy file"):
-        predict_table(model, source)
-    np.save(tmp_path / "x.npy", numbers[:, :2])
-    with pytest.raises(TableError, match=r"'\(features\)' .* the model learned from lists of 3 numbers"):
-        predict_table(model, source, features=tmp_path / "x.npy")
-    plain = label_table(source, Options.of(target="y", learner="linear")).model
-    with pytest.raises(TableError, match="learned from no file of features"):
-        predict_table(plain, source, features=tmp_path / "x.npy")
-
-
 def lopsided(n=240):
     """A rare class, which a tenth of the rows has and four labels."""
     rng = np.random.default_rng(1)
@@ -601,8 +575,6 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
 
 
 def test_what_cannot_be_done_in_parts_is_refused(path, tmp_path):
-    with pytest.raises(TableError, match="A file of features is read as a whole"):
-        in_parts(path, features=tmp_path / "f.npy")
     with pytest.raises(TableError, match="needs 600 MiB at least, and 100 MiB are allowed"):
         in_parts(path, memory=100 << 20)
     whole = tmp_path / "whole.csv"

@@ -53,7 +53,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     if not isinstance(table, Table):
         large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
     else:
-        table = rows_that_count(table, options)
+        table = rows_that_count(table)
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"

@@ -52,8 +52,6 @@ def predict_command(
     with _on_disk(file, options) as (given, options, name):
         plan = plan_files(predictor, given, options)
         tasks = [replace(task, name=name) for task in plan.tasks]
-        if options.features is not None and any(task.recorded for task in tasks):
-            raise ValueError("--features belongs to the rows of one table; give one FILE.")
         for task in tasks[:1]:
             console.require_free([Path(task.output)], options.force or task.recorded)
         if options.scheduler:

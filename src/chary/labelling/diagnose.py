@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.linalg import cho_factor, cho_solve, eigh
@@ -21,7 +19,6 @@ from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
 from chary.tables.cells import Column
-from chary.tables.columns.embeddings import with_features
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
@@ -213,30 +210,22 @@ def diagnose_table(
         Told the name of each step.
     """
     progress("Preparing columns")
-    table = rows_that_count(table, options)
+    table = rows_that_count(table)
     target = str(options.target)
     read = read_target(table, target, **options.target_reading)
-    prepared = prepare(table, target, options.features, **options.kinds)
+    prepared = prepare(table, target, **options.kinds)
     progress("Comparing labelled and unlabelled rows")
     found = compare_rows(prepared, read.labels, options.seed or 0)
     notes = [*table.notes, *read.notes]
     return DiagnosedTable(table, target, read.labels, prepared, found, notes)
 
 
-def prepare(
-    table: Table, target: str, features: str | os.PathLike[str] | None = None, **kinds: Sequence[str]
-) -> Prepared:
-    """The columns of a table, but the target, as features; and those of a file beside it, if there is one."""
-    frame = features_of(table, target, features)
+def prepare(table: Table, target: str, **kinds: Sequence[str]) -> Prepared:
+    """Turn the columns of a table, but the target, into features."""
+    frame = table.frame.drop(target)
     preparation = TablePreparation(**kinds).fit(frame, table.frame[target])
     X, n_missing = preparation.transform_counted(frame)
     return Prepared(X, preparation, n_missing)
-
-
-def features_of(table: Table, target: str, features: str | os.PathLike[str] | None = None) -> pl.DataFrame:
-    """What a preparation is given of a table, and of a file beside it."""
-    frame = table.frame.drop(target)
-    return frame if features is None else with_features(frame, features)
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:

@@ -25,7 +25,7 @@ from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
 from chary.audit.sheet import DOUBT, GUESS, named_rows, read_sheet, sample_of_table, unlabelled_rows, write_sheet
-from chary.labelling.diagnose import DiagnosedTable, Floats, features_of, few_of
+from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of, reasons_to_doubt
 from chary.labelling.learn import Fit, learn
@@ -100,7 +100,7 @@ def label_table(
     memory = options.memory or free_memory() // 2
     source = None if isinstance(table, Table) else table
     if isinstance(table, Table):
-        rows_at_hand = rows_that_count(table, options)
+        rows_at_hand = rows_that_count(table)
     else:
         rows_at_hand = _sampled(table, options, memory, progress)
     fit, X, judges = learn(rows_at_hand, options, progress, diagnosed)
@@ -126,11 +126,6 @@ def label_table(
 
 def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
     """The rows of a table to learn from: those with a label, those named by sheets, and a sample of the others."""
-    if options.features is not None:
-        raise TableError(
-            f"A file of features is read as a whole, and this table in parts; leave {Parameter('sample')} out, "
-            f"pass more with {Parameter('memory')}, or put the numbers into the table as a column of lists."
-        )
     if memory < _LEAST:
         raise TableError(
             f"A table that is read in parts needs {_LEAST >> 20:,} MiB at least, and {memory >> 20:,} MiB are "
@@ -399,7 +394,8 @@ class LabeledTable(Fit, LabeledRows):
 
     def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
         """(n, d) What the model makes of the cells of all rows, or of some."""
-        preparation, frame = self.model[0], features_of(self.table, self.target, self.options.features)[rows]
+        preparation = self.model[0]
+        frame = self.table.frame.drop(self.target)[rows]
         return preparation.part(frame, preparation.forms(), order="C")  # the whole of it was found to be readable
 
     def probabilities(self) -> NDArray[np.float64]:

@@ -108,7 +108,7 @@ def learn(
         raise TableError(f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}.")
     given, every, answers, read = read_labels(table, options)
     seed, n_rows = options.seed or 0, table.n_rows
-    prepared = prepare(table, str(options.target), options.features, **options.kinds)
+    prepared = prepare(table, str(options.target), **options.kinds)
     X = prepared.X
 
     step("Comparing labelled and unlabelled rows")

@@ -31,7 +31,6 @@ from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
 from chary.options import Options
 from chary.tables import Table, TableError, open_source
-from chary.tables.columns.embeddings import with_features
 from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
@@ -174,10 +173,8 @@ def label_file(
 def _require_columns(predictor: Predictor, table: Table) -> None:
     """Refuse a table that lacks a column to read, or holds one that is to be added."""
     names = table.frame.columns
-    # Who reads the features from a file beside the table says what is wrong with it.
-    beside = [column.name for column in predictor.model[0].columns_ if column.name == "(features)"]
     with about(table.name):
-        predictor.model[0].require_columns([*names, *beside])
+        predictor.model[0].require_columns(names)
         for name in predictor.schema:
             if name in names:
                 raise TableError(
@@ -195,7 +192,6 @@ def _write(
     seen: Callable[[int, float], None],
 ) -> None:
     """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
-    batches = _with_features(predictor, task, batches)
     jobs, threads, memory = task.resources
     scored = score_batches(predictor.model, batches, counts, threads)
     first = next(scored)
@@ -205,7 +201,7 @@ def _write(
             block = batch.table
             in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
             refuse_memory(table.name, memory * jobs, in_group * jobs)
-            frame = block.frame.select(columns)  # without numbers from a file beside the table
+            frame = block.frame.select(columns)
             lines = None
             if block.lines and table.format == "jsonl":
                 lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
@@ -213,16 +209,6 @@ def _write(
             appender.append(out, predictor.added(found))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)
-
-
-def _with_features(predictor: Predictor, task: FileTask, batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Batches with the numbers of a file beside the table, if there is one: then it is read as a whole."""
-    known = [column.name for column in predictor.model[0].columns_]
-    if task.options.features is None and "(features)" not in known:
-        return batches
-    every = [batch.table for batch in batches]
-    frame = with_features(pl.concat([table.frame for table in every]), task.options.features, known=known)
-    return iter([Batch(replace(every[0], frame=frame, lines=None), 1.0)])
 
 
 def group_rows(first: pl.DataFrame) -> int:

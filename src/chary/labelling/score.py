@@ -27,7 +27,6 @@ from chary.labelling.drift import EventCounts, Floats, count_events
 from chary.method.estimators import predict_scores
 from chary.model_file import load_bytes, load_model, read_model_file
 from chary.tables import Table, TableError, TablePreparation
-from chary.tables.columns.embeddings import with_features
 from chary.tables.formats.base import Batch
 from chary.tables.source import from_dataframe, in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
@@ -160,9 +159,7 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
         )
 
 
-def predict_table(
-    model: Pipeline, table: Table, *, features: str | os.PathLike[str] | None = None, probabilities: bool = False
-) -> dict[str, pl.Series]:
+def predict_table(model: Pipeline, table: Table, *, probabilities: bool = False) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table, and with the probability of each class.
 
     Parameters
@@ -171,17 +168,14 @@ def predict_table(
         From ``load``.
     table : Table
         From ``read_table``.
-    features : path, default=None
-        As in ``label_table``, for the new rows.
     probabilities : bool, default=False
         Whether to add a column for each class.
     """
     if probabilities:
         refuse_taken(table, probability_names(model.classes_))
-    frame = with_features(table.frame, features, known=[column.name for column in model[0].columns_])
     counts = RowCounts(model)
     parts = []
-    for block, scored in _score_blocks(model, frame, counts):
+    for block, scored in _score_blocks(model, table.frame, counts):
         _, columns = block.with_blank_rows(scored.columns(probabilities=probabilities))
         parts.append(columns)
     counts.refuse()

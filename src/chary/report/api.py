@@ -53,7 +53,6 @@ def label(
     missing: Sequence[str] = (),
     dates: str | Sequence[str] = (),
     text: Sequence[str] = (),
-    features: str | os.PathLike[str] | None = None,
     learner: Literal["auto", "mixed", "network", "linear", "boosting"] | ClassifierMixin = "auto",
     rounds: int | None = None,
     audit: str | os.PathLike[str] | None = None,
@@ -92,9 +91,6 @@ def label(
         or ``"year-first"``; ``"start=month-first"`` for one column.
     text : sequence of column names, default=()
         Columns to read as free text.
-    features : path, default=None
-        A NumPy file (.npy) with further numbers for each row of the table, as a model for images or text makes
-        them. To label new rows with the model, such a file is needed for them, too.
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
         The model. "mixed": a linear model, trees and boosting together. "network": that of the paper.
         "auto": "mixed", unless strongly biased labels make it fail, or "boosting" above 20,000 labels
@@ -166,7 +162,7 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     **options
         The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
         ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
-        ``text``, ``features``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
+        ``text``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
 
     See Also
     --------

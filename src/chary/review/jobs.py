@@ -106,7 +106,7 @@ class LabelJob(_Job):
 
     def __init__(self, table: Table, options: Options) -> None:
         refuse_taken(table, ADDED_COLUMNS)
-        table = rows_that_count(table, options)
+        table = rows_that_count(table)
         super().__init__(table, options)
         self.target = str(options.target)
         self.hidden = (self.target,)

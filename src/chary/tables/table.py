@@ -274,12 +274,9 @@ def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
     return is_blank
 
 
-def rows_that_count(table: Table, options: Options) -> Table:
-    """Leave out blank rows, unless something beside the table may say what they are.
-
-    That is a file of features; a table that has the target alone must have one.
-    """
-    if options.features is not None or table.frame.width == 1:
+def rows_that_count(table: Table) -> Table:
+    """Leave out blank rows; a table that has the target alone is refused later as it is."""
+    if table.frame.width == 1:
         return table
     filled = table.without_blank_rows()
     return filled if filled.frame.height else table  # that there is no label is said later

@@ -1,8 +1,4 @@
-"""Lists of numbers of one length become as many features, their geometry kept; so do those of a NumPy file."""
-
-import os
-import pickle
-from itertools import product
+"""Lists of numbers of one length become as many features, their geometry kept."""
 
 import numpy as np
 import polars as pl
@@ -11,7 +7,7 @@ import pytest
 from chary.model_file import load_model, save_model
 from chary.tables.cells import Column
 from chary.tables.columns import embeddings
-from chary.tables.columns.embeddings import FEATURES, Embeddings, read_features, with_features
+from chary.tables.columns.embeddings import Embeddings
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
@@ -121,108 +117,3 @@ def test_a_column_of_impossible_width_is_refused():
 def test_too_many_numbers_are_refused_with_a_remedy():
     with pytest.raises(TableError, match="become 4,100 features, of 4,096 at most"):
         TablePreparation().fit({"e": np.random.default_rng(0).normal(size=(5, 4100)).tolist()})
-
-
-# ---------------------------------------------------------------- a NumPy file beside the table
-
-FRAME = pl.DataFrame({"n": [1, 2, 3]})
-NUMBERS = np.arange(6.0).reshape(3, 2)
-
-
-@pytest.fixture
-def path(tmp_path):
-    np.save(tmp_path / "x.npy", NUMBERS)
-    return tmp_path / "x.npy"
-
-
-def test_a_column_more(path):
-    frame = with_features(FRAME, path)
-    assert frame.columns == ["n", FEATURES]
-    assert frame[FEATURES].to_list() == NUMBERS.tolist()
-    assert with_features(FRAME, None) is FRAME
-
-
-def test_numbers_of_any_type(tmp_path):
-    for dtype, order in product(["f2", "f4", "f8", "i8", "u1", "?", ">f8", ">i4"], "CF"):
-        numbers = np.array(NUMBERS.astype(dtype), order=order)
-        np.save(tmp_path / "x.npy", numbers)
-        read = with_features(FRAME, tmp_path / "x.npy")[FEATURES]
-        assert np.array_equal(read.to_numpy(), numbers)
-        assert read.dtype.inner == (pl.Float32 if dtype in ("f2", "f4") else pl.Float64)
-
-
-def test_one_number_for_each_row(tmp_path):
-    np.save(tmp_path / "x.npy", [7.0, 8.0, 9.0])
-    assert read_features(tmp_path / "x.npy", 3).tolist() == [[7], [8], [9]]
-
-
-class Bomb:
-    def __reduce__(self):
-        return (pytest.fail, ("executed",))
-
-
-@pytest.mark.parametrize(
-    ("array", "match"),
-    [
-        (
-            np.zeros((4, 2)),
-            r"x.npy holds float64 values of shape \(4, 2\); write a row of numbers for each of the table's 3 rows",
-        ),
-        (np.zeros((3, 2, 2)), r"of shape \(3, 2, 2\); write a row"),
-        (np.zeros(()), r"of shape \(\);"),
-        (np.zeros((3, 0)), r"of shape \(3, 0\);"),
-        (np.array(["a", "b", "c"]), r"x.npy holds str32 values of shape \(3,\); write a row of numbers"),
-        (np.zeros((3, 2), complex), "x.npy holds complex128 values"),
-        (np.zeros(3, "M8[s]"), "x.npy holds datetime64"),
-        (np.zeros(3, [("a", "f8")]), "x.npy holds void64 values"),
-        (np.zeros((3, 5000), "i1"), "x.npy has 5,000 numbers for each row; reduce them to 4,096"),
-        (np.array([Bomb(), 1, 2], dtype=object), "x.npy is not a whole NumPy file of numbers"),
-    ],
-)
-def test_what_cannot_be_used(tmp_path, array, match):
-    np.save(tmp_path / "x.npy", array, allow_pickle=True)
-    with pytest.raises(TableError, match=match):
-        with_features(FRAME, tmp_path / "x.npy")
-
-
-def test_files_that_are_no_such_thing(tmp_path, path):
-    whole = path.read_bytes()
-    lying = whole.replace(b"(3, 2)", b"(3, 9)")
-    huge = whole.replace(b"(3, 2), }" + b" " * 30, b"(3, 99999999999999999), }" + b" " * 14)
-    assert lying != whole != huge
-    for data in (whole[:-1], whole[:40], lying, huge, whole.replace(b"'descr'", b"'desk' ")):
-        path.write_bytes(data)
-        with pytest.raises(TableError, match=r"^x.npy is not a whole NumPy file"):
-            read_features(path, 3)
-    for data in (b"", b"a,b\n1,2\n", pickle.dumps(Bomb())):
-        path.write_bytes(data)
-        with pytest.raises(TableError, match=r"^x.npy is not a whole NumPy file"):
-            read_features(path, 3)
-    np.savez(tmp_path / "x.npz", NUMBERS)
-    with pytest.raises(TableError, match=r"^x.npz is not a whole NumPy file"):
-        read_features(tmp_path / "x.npz", 3)
-    with pytest.raises(TableError, match=r"'.*nowhere.npy' cannot be read"):
-        read_features(tmp_path / "nowhere.npy", 3)
-    with pytest.raises(TableError, match="is not a regular file"):
-        read_features(tmp_path, 3)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
-def test_a_pipe_or_a_device_is_no_file_of_features(tmp_path):
-    os.mkfifo(tmp_path / "pipe.npy")
-    for path in (tmp_path / "pipe.npy", "/dev/zero"):
-        with pytest.raises(
-            TableError, match=r"is not a regular file; write the numbers to one with numpy\.save\.$"
-        ):
-            read_features(path, 3)
-
-
-def test_a_model_wants_what_it_learned_from(path):
-    with pytest.raises(TableError, match=r"learned from a NumPy file .* the parameter features"):
-        with_features(FRAME, None, known=["n", FEATURES])
-    with pytest.raises(TableError, match="learned from no file of features; leave the parameter features out"):
-        with_features(FRAME, path, known=["n"])
-    assert with_features(FRAME, path, known=["n", FEATURES]).width == 2
-    assert with_features(FRAME, None, known=["n"]) is FRAME
-    with pytest.raises(TableError, match=r"has a column '\(features\)' already; rename it"):
-        with_features(pl.DataFrame({FEATURES: [1, 2, 3]}), path)

@@ -1,22 +1,14 @@
-"""Columns of lists of numbers, in the table itself or in a NumPy file beside it."""
+"""Columns of lists of numbers."""
 
 from __future__ import annotations
-
-import os
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._files import why_unreadable
 from chary._words import Parameter, listed, shown
 from chary.tables.cells import CONSTANT, Column, Kind
-from chary.tables.table import MAX_COLUMNS, TableError
-
-# The column that the numbers of a file become; a model knows by it that it learned from such a file.
-FEATURES = "(features)"
+from chary.tables.table import TableError
 
 # Squares of larger numbers overflow; a cell with such a number counts as missing.
 _LARGEST = 1e18
@@ -90,57 +82,3 @@ def _lengths(cells: pl.Series) -> pl.Series:
     if isinstance(cells.dtype, pl.List):
         return cells.list.len()
     return cells.arr.len().set(cells.is_null(), None)
-
-
-# ---------------------------------------------------------------- a NumPy file beside the table
-
-
-def with_features(
-    frame: pl.DataFrame, path: str | os.PathLike[str] | None, known: Sequence[str] | None = None
-) -> pl.DataFrame:
-    """The frame and a column more, of lists of numbers; without a file, the frame.
-
-    ``known`` are the columns that a model learned from; with or without such a file as it learned, no otherwise.
-    """
-    if known is not None and path is None and FEATURES in known and FEATURES not in frame.columns:
-        raise TableError(
-            f"The model learned from a NumPy file of features, too; give one with {Parameter('features')}."
-        )
-    if path is None:
-        return frame
-    if known is not None and FEATURES not in known:
-        raise TableError(f"The model learned from no file of features; leave {Parameter('features')} out.")
-    if FEATURES in frame.columns:
-        raise TableError(f"The table has a column {shown(FEATURES)} already; rename it.")
-    numbers = read_features(path, frame.height)
-    precision = pl.Float32 if numbers.dtype == np.float32 else pl.Float64
-    return frame.with_columns(pl.Series(FEATURES, numbers, dtype=pl.Array(precision, numbers.shape[1])))
-
-
-def read_features(path: str | os.PathLike[str], n_rows: int) -> NDArray[np.float32 | np.float64]:
-    """The numbers (n_rows, d) of a NumPy file; nothing but numbers is read, and nothing in it is executed."""
-    name = Path(path).name
-    if sentence := why_unreadable(path):
-        raise TableError(sentence)
-    if not os.path.isfile(path):
-        raise TableError(f"{name} is not a regular file; write the numbers to one with numpy.save.")
-    try:
-        # Mapped, a file cannot claim to hold more than it does.
-        numbers = np.lib.format.open_memmap(path, mode="r")
-    except Exception:
-        raise TableError(f"{name} is not a whole NumPy file of numbers; write it with numpy.save.") from None
-    if (
-        numbers.dtype.kind not in "fiub"
-        or numbers.ndim not in (1, 2)
-        or not numbers.size
-        or len(numbers) != n_rows
-    ):
-        found = f"{name} holds {numbers.dtype.name} values of shape {numbers.shape}"
-        raise TableError(f"{found}; write a row of numbers for each of the table's {n_rows:,} rows.")
-    table = numbers.reshape(n_rows, -1)
-    if table.shape[1] > MAX_COLUMNS:
-        raise TableError(
-            f"{name} has {table.shape[1]:,} numbers for each row; reduce them to {MAX_COLUMNS:,} at most."
-        )
-    single = numbers.dtype in (np.float16, np.float32)
-    return np.ascontiguousarray(table, np.float32 if single else np.float64)
