@@ -71,8 +71,7 @@ def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["audit?place=x", "audit?place=-1", "audit?place=99", "result?sort=999", "result?sort=nothing", "doubt?row=0"],
+    "query", ["audit?place=x", "audit?place=-1", "audit?place=99", "result?page=nothing", "doubt?row=0"]
 )
 def test_bad_questions_too(browser, query):
     browser.post("/api/audit/draw", k=3)

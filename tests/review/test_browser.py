@@ -50,7 +50,7 @@ def test_the_walk(customers, browser, tmp_path):
         undo_skip_and_another_class(visitor, customers)
         truth_shows_the_interval_and_accepts(visitor)
         what_is_downloaded_is_what_was_written(visitor, customers, tmp_path)
-        result_is_sorted_searched_and_paged(visitor)
+        result_is_shown_by_pages(visitor)
         doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, customers)
         an_answer_given_elsewhere_is_kept_and_shown(visitor)
         a_key_that_is_held_down_answers_once(visitor)
@@ -161,25 +161,11 @@ def what_is_downloaded_is_what_was_written(visitor, customers, tmp_path):
         assert (tmp_path / name).read_bytes() == customers.with_name(name).read_bytes()
 
 
-def result_is_sorted_searched_and_paged(visitor):
+def result_is_shown_by_pages(visitor):
     page = visitor.go("/result")
     assert visitor.text("matching") == "400 rows"
-    head = page.locator("#rows thead th", has=page.get_by_role("link", name="age", exact=True))
-    for direction in ("ascending", "descending"):
-        head.get_by_role("link").click()
-        page.wait_for_selector(f"#rows [aria-sort={direction}]")
-        assert head.get_attribute("aria-sort") == direction
-    place = page.locator("#rows thead th").all_text_contents().index("age")
-    ages = [float(text) for text in page.locator(f"#rows tbody tr > :nth-child({place + 1})").all_text_contents()]
-    assert ages == sorted(ages, reverse=True)
     page.get_by_role("link", name="Next", exact=True).click()
     visitor.until("page-words", "Page 2 of 8")
-    page.fill("#search", "kiel")
-    visitor.press("Enter")
-    visitor.until("matching", " of 400 rows")
-    assert all("kiel" in text.lower() for text in page.locator("#rows tbody tr").all_text_contents())
-    page.get_by_role("link", name="All rows").click()
-    page.wait_for_function("document.getElementById('matching').textContent === '400 rows'")
 
 
 def doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, customers):
@@ -187,7 +173,6 @@ def doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, custome
     page = visitor.go("/review")
     page.wait_for_selector("#doubt:not([hidden])")
     assert "do not measure accuracy" in page.text_content(".banner")
-    assert page.locator("#neighbours tbody tr").count() == 3
     page.select_option("#label", "no")
     visitor.until("proposed", "no")
     page.select_option("#label", "")

@@ -1,4 +1,4 @@
-"""Rows in doubt: the least sure first, with neighbours and reasons that are those of the model."""
+"""Rows in doubt: the least sure first, with reasons that are those of the model."""
 
 import numpy as np
 
@@ -31,21 +31,7 @@ def test_an_opinion_is_that_of_the_model(labelled):
     assert found["why"][0]["column"] in ("size", "speed")
 
 
-def test_the_nearest_given_labels_are_nearest_by_brute_force(labelled):
-    doubt = Doubt(labelled)
-    row = int(doubt.order[3])
-    X, given = labelled.features(), np.flatnonzero(labelled.labels.labeled)
-    distance = ((X[given] - X[row]) ** 2).sum(axis=1)
-    nearest = given[np.argsort(distance)[:3]]
-    found = doubt.opinion(row)["neighbours"]
-    assert [one["row"] - 1 for one in found] == nearest.tolist()
-    assert [one["label"] for one in found] == labelled.labels.classes[labelled.labels.codes[nearest]].tolist()
-    assert {cell["name"] for cell in found[0]["fields"]} == {"size", "speed", "name"}
-
-
-def test_a_row_stands_in_the_order_of_the_file_and_its_neighbours_by_what_matters(labelled, browser):
+def test_a_row_stands_in_the_order_of_the_file(labelled, browser):
     browser.bench.result = labelled
     fields = browser.get("/api/doubt")["row"]["fields"]
     assert [one["name"] for one in fields] == ["size", "speed", "name"]
-    cells = Doubt(labelled).opinion(int(np.flatnonzero(~labelled.labels.labeled)[0]))["neighbours"][0]["fields"]
-    assert cells[0]["name"] == labelled.explainer.importance[0].column

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,6 @@ from chary.report.summary import as_data
 from chary.review.audit import checked_answer, fields_of, keys_of, number_in, whole_number
 from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.tables import TableError
-
-_NEIGHBOURS, _CELLS = 3, 4
-_MOST_LABELED = 50_000  # rows among which the nearest are looked for
 
 
 def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
@@ -126,33 +122,5 @@ class Doubt:
             "confidence": round(float(result.confidence[place]), 4),
             "runner_up": classes[others[0]] if others else None,
             "source": str(result.source[place]),
-            "neighbours": self._nearest(X),
             "why": as_data(cells),
         }
-
-    def _nearest(self, X: NDArray[Any]) -> list[dict[str, Any]]:
-        """The given labels of the rows that are most like it: nearest in the features that the model sees."""
-        rows, features = self._given
-        distance = np.square(features - X[0].astype(np.float32)).sum(axis=1)
-        nearest = rows[np.argsort(distance, kind="stable")[:_NEIGHBOURS]]
-        names, labels = self._columns, self.result.labels
-        cells = self.result.table.frame.select(names)[nearest.tolist()].rows(named=True)
-        return [
-            {"row": number + 1, "label": self.classes[labels.codes[place]], **fields_of(own, names)}
-            for place, number, own in zip(nearest, self.result.table.numbers(nearest).tolist(), cells, strict=True)
-        ]
-
-    @cached_property
-    def _columns(self) -> list[str]:
-        """Some of the table's columns: what the labels owe most to, or the first."""
-        result = self.result
-        found = [one.column for one in result.explainer.importance]
-        names = [name for name in result.table.frame.columns if name != result.target]
-        return [name for name in dict.fromkeys([*found, *names]) if name in names][:_CELLS]
-
-    @cached_property
-    def _given(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        rows = np.flatnonzero(self.result.labels.labeled)
-        if len(rows) > _MOST_LABELED:
-            rows = rows[np.linspace(0, len(rows) - 1, _MOST_LABELED).astype(np.intp)]
-        return rows, self.result.features(rows).astype(np.float32)

@@ -770,7 +770,7 @@ async function reviewPage() {
   };
 
   const showProposal = (data) => {
-    const { proposed, confidence, runner_up: second, source, neighbours, why, row } = data;
+    const { proposed, confidence, runner_up: second, source, why, row } = data;
     say($("proposed"), seen(proposed, 80));
     say($("proposed-words"), `${seen(source)}, confidence ${percent(confidence)}${second ? `; second choice: “${seen(second, 60)}”` : ""}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
@@ -779,19 +779,9 @@ async function reviewPage() {
     show($("why-part"), why.length > 0);
     $("why").replaceChildren(...why.map(({ shown, effect }) =>
       make("li", {}, make("span", { dir: "auto" }, seen(shown, 120)), effectOf(effect))));
-    show($("neighbours-part"), neighbours.length > 0);
-    showNeighbours(neighbours);
   };
 
   const effectOf = (effect) => make("span", { class: effect >= 0 ? "for" : "against" }, effect >= 0 ? "for it " : "against it ", "●".repeat(Math.min(3, Math.max(1, Math.ceil(Math.abs(effect))))));
-
-  const showNeighbours = (neighbours) => {
-    const names = neighbours[0]?.fields.map(({ name }) => name) ?? [];
-    const heads = ["Row", "Label", ...names].map((name) => make("th", { scope: "col", dir: "auto" }, seen(name, 30)));
-    $("neighbours").tHead.replaceChildren(make("tr", {}, ...heads));
-    $("neighbours").tBodies[0].replaceChildren(...neighbours.map(({ row, label: own, fields }) =>
-      make("tr", {}, make("th", { scope: "row" }, count(row)), make("td", { dir: "auto" }, make("b", {}, seen(own, 40))), ...fields.map(({ text }) => make("td", { dir: "auto" }, seen(text, 60))))));
-  };
 
   const refuse = (refused) => answers.refuse(refused, render);
   const move = (parameters) => attempt(async () => render(await ask(address("/api/doubt", { label, ...parameters }))), refuse);
