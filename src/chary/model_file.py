@@ -49,7 +49,6 @@ from chary.tables.cells import Column
 from chary.tables.columns import is_whole
 
 FORMAT = "chary-model-2"
-N_CUTS = 9  # between the values of a feature that is a number, in a ``DriftReference``
 _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
 # A text array takes at most so many bytes for each of those that it has in the file.
 _MOST_GROWTH = 64
@@ -158,28 +157,26 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
 
 @dataclass(frozen=True)
 class DriftReference:
-    """What the rows looked like that a model learned from: shares alone, no cells."""
+    """What the rows looked like that a model learned from: ranges and counts."""
 
     n_rows: int
-    cuts: NDArray[np.float32]  # (numbers, 9) between values of the features that are numbers, infinity after them
-    counts: NDArray[np.int64]  # (e,) rows above each cut, in each group; without a group or number, by column
+    ranges: NDArray[np.float32]  # (numbers, 2) of the features that are numbers
+    counts: NDArray[np.int64]  # (e,) rows outside each range, with a new value and without one, by column
 
     def fits(self, preparation: TablePreparation) -> bool:
         """Whether one from a file can be about the features of a preparation."""
-        cuts, counts, n, features = self.cuts, self.counts, self.n_rows, preparation.features()
-        numbers = [feature.column for feature in features if not feature.indicator]
-        n_groups = sum(feature.indicator and feature.column not in set(numbers) for feature in features)
-        n_events = N_CUTS * len(numbers) + n_groups + sum(column.used for column in preparation.columns_)
-        if not (
-            type(n) is int
-            and 1 <= n < 2**53
-            and _is_array(cuts, len(numbers), N_CUTS, dtype=np.float32)
-            and _is_array(counts, n_events, dtype=np.int64)
-        ):
-            return False
-        above = counts[: cuts.size].reshape(cuts.shape)
-        in_order = (cuts[:, 1:] >= cuts[:, :-1]).all() and (above[:, 1:] <= above[:, :-1]).all()
-        return bool(in_order and (cuts > -np.inf).all() and (counts >= 0).all() and (counts <= n).all())
+        numbers = [feature.column for feature in preparation.features() if not feature.indicator]
+        used = {column.name for column in preparation.columns_ if column.used}
+        n_events = len(numbers) + len(used - set(numbers)) + len(used)
+        return bool(
+            type(self.n_rows) is int
+            and 1 <= self.n_rows < 2**53
+            and _is_array(self.ranges, len(numbers), 2, dtype=np.float32)
+            and _is_array(self.counts, n_events, dtype=np.int64)
+            and (self.ranges[:, 0] <= self.ranges[:, 1]).all()
+            and (self.counts >= 0).all()
+            and (self.counts <= self.n_rows).all()
+        )
 
 
 # ---------------------------------------------------------------- bytes

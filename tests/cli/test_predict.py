@@ -136,17 +136,17 @@ def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table,
     new = table.parent / "new.csv"
     code, out, _ = run("predict", model, table)
     assert code == 0
-    assert "The 80 rows look like those the model learned from (as far as so few rows can show)." in re.sub(
+    assert "The 80 rows have the values, ranges and missing cells that the model knows." in re.sub(
         r"\s+", " ", out
     )
     new.write_text("colour;age\n" + "purple;61,5\n" * 60)
     code, out, _ = run("predict", model, new)
     assert code == 0
-    assert "'colour' most (" in out
+    assert "'colour' (a new or missing value: 100% here, 0% then)" in re.sub(r"\s+", " ", out)
     assert "Labels and confidence may be wrong." in re.sub(r"\s+", " ", out)
     code, out, _ = run("predict", model, new, "--force", "--json")
     (figures,) = json.loads(out)["new_rows"].values()
-    assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("very different", 60, 80)
+    assert (figures["verdict"], figures["rows"], figures["rows_then"]) == ("different", 60, 80)
     assert figures["columns"][0]["column"] == "colour"
     assert figures["columns"][0]["here"] == 1
 
@@ -164,5 +164,5 @@ def test_of_many_files_those_that_differ_are_named(model, months, tmp_path, run)
     code, said, _ = run("predict", model, months, "--out", out)
     said = re.sub(r"\s+", " ", said)
     assert code == 0
-    assert "odd.predicted.csv: The 60 rows differ from those the model learned from: 'colour' most (" in said
-    assert "The rows of 4 files look like those the model learned from." in said
+    assert "odd.predicted.csv: The 60 rows differ from those the model learned from: 'colour' (" in said
+    assert "The rows of 4 files have the values, ranges and missing cells that the model knows." in said

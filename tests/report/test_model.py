@@ -69,8 +69,10 @@ def test_new_rows_are_compared_with_those_it_learned_from(saved, tmp_path):
     new.to_csv(tmp_path / "new.csv", index=False)
     assert model.compare(new).alike
     assert model.compare(tmp_path / "new.csv") == model.compare(new)
-    assert str(model.compare(new)) == "The 150 rows look like those the model learned from."
-    moved = model.compare(new.assign(town="Ulm", x=new["x"] + 3))
+    assert (
+        str(model.compare(new)) == "The 150 rows have the values, ranges and missing cells that the model knows."
+    )
+    moved = model.compare(new.assign(town="Atlantis", x=new["x"] + 30))
     assert moved.alike is False
     assert {shift.column for shift in moved.columns} == {"x", "town"}
 

@@ -38,7 +38,7 @@ def predict_command(
     """Label the rows of new tables with a model.
 
     It writes FILE.predicted.csv (or as FILE): the table with the columns chary_label and chary_confidence. It also
-    says whether the rows look like those the model learned from.
+    says whether many rows hold new values, numbers out of range or no value.
 
     Several files, a folder or a pattern give one output each. After an interruption run the same command again:
     finished files are not labelled twice.
@@ -153,6 +153,8 @@ def _show(figures: dict[str, Any]) -> None:
 
 def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:
     """Of each file whose rows are unlike those learned from a sentence; of the others one for all."""
+    from chary.labelling.drift import KNOWN
+
     if len(compared) == 1:
         return [one["sentence"] for one in compared.values()]
     said = sorted(
@@ -162,5 +164,5 @@ def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:
     more = [f"{len(said) - most} more files differ or cannot be compared."] if len(said) > most else []
     if n_alike:
         all_of = "" if said else "all "
-        more.append(f"The rows of {all_of}{counted(n_alike, 'file')} look like those the model learned from.")
+        more.append(f"The rows of {all_of}{counted(n_alike, 'file')} {KNOWN}.")
     return [*said[:most], *more]

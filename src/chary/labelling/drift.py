@@ -1,8 +1,8 @@
-"""Whether new rows look like those that a model learned from.
+"""Compare new rows with those that a model learned from.
 
-Rows are known by events alone: a number is above a cut, a cell belongs to a group, or is missing. A model holds a
-reference: in how many of the rows it learned from each event holds, and no cell of them. Counts of events add up
-over any parts of the rows, in any order, and take no more room for more rows.
+Three things are looked for in every column: values never seen, numbers outside the range, and missing cells. A
+model holds the ranges and how many of its rows had each of these. (Numbers and dates that are
+written in another form are refused by the preparation.) Counts add up over any parts of the rows, in any order.
 """
 
 from __future__ import annotations
@@ -13,51 +13,51 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, xlogy
+from scipy.stats import binom
 from sklearn.pipeline import Pipeline
 
-from chary._words import day, percent, shown, visible
-from chary.labelling.diagnose import SIGNIFICANCE, STRONG_AUC, few_of
-from chary.model_file import N_CUTS, DriftReference
+from chary._words import day, percent, shown
+from chary.model_file import DriftReference
 from chary.tables import TablePreparation
-from chary.tables.cells import DATE, TOPIC, UNREADABLE, Column
+from chary.tables.cells import DATE, NUMBER
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]
 
-ALIKE, DIFFERENT, VERY_DIFFERENT, UNCHECKED = "alike", "different", "very different", "unchecked"
+ALIKE = "alike"
+DIFFERENT = "different"
+UNCHECKED = "unchecked"
 
-# However sure, a difference is none of weight if an event holds in less than so many more or fewer of the rows.
-SMALLEST_DIFFERENCE = 0.1
-
-_CUT_ROWS, _CHUNK_CELLS = 20_000, 2**18  # rows that the cuts come from, and numbers that are counted at a time
-# Columns that are named, in JSON and in the sentence; and a file in which less than such a difference would be
-# noticed for certain is a small one.
-_MOST_COLUMNS, _NAMED, _NOTICED = 20, 2, 0.25
-_MANY_ERRORS = 4.0  # standard errors of a share that no chance explains, whatever the number of columns
+# What all rows have that are not called different.
+KNOWN = "have the values, ranges and missing cells that the model knows"
+# A column differs if it has something in so many more of the rows ...
+_SMALLEST_DIFFERENCE = 0.1
+# ... and chance makes any column of a file differ as much in fewer than this share of files.
+_SIGNIFICANCE = 0.01
+# The range of a number leaves out this share of the rows on either side: a slip of the pen widens it for nobody.
+_TAIL = 0.005
+# Rows that ranges come from.
+_RANGE_ROWS = 20_000
+# Columns that the sentence names.
+_NAMED = 2
 
 
 class EventCounts(NamedTuple):
-    """In how many of some rows each event holds."""
+    """In how many of some rows each event holds: see ``_Events``."""
 
     n_rows: int = 0
     counts: NDArray[np.int64] = np.int64(0)  # type: ignore[assignment]  # (e,)
 
     def plus(self, other: EventCounts) -> EventCounts:
-        """Those of the rows of both."""
+        """Add the rows of another part."""
         return EventCounts(self.n_rows + other.n_rows, self.counts + other.counts)
-
-    @property
-    def shares(self) -> Floats:
-        """(e,) of the rows, from 0 to 1."""
-        return self.counts / max(1, self.n_rows)
 
 
 class ColumnShift(NamedTuple):
-    """How a column differs, by what differs most in it."""
+    """What a column has in more of the new rows."""
 
     column: str
-    what: str  # "north", "above 45", "missing"
+    what: str  # "a new value", "outside 18 to 90", "missing"
     here: float  # share of the new rows
     then: float  # and of those that the model learned from
 
@@ -66,11 +66,10 @@ class ColumnShift(NamedTuple):
 class RowComparison:
     """Whether new rows look like those that a model learned from."""
 
-    verdict: str  # alike, different, very different; unchecked: there is nothing to compare
+    verdict: str  # alike or different; unchecked: there is nothing to compare
     n_rows: int
     n_seen: int = 0
-    auc: float | None = None  # how well they can be told apart: 0.5 not at all, 1 always
-    columns: list[ColumnShift] = field(default_factory=list)  # that differ beyond chance, the most different first
+    columns: list[ColumnShift] = field(default_factory=list)  # that differ, the most different first
 
     @property
     def alike(self) -> bool | None:
@@ -78,31 +77,20 @@ class RowComparison:
         return None if self.verdict == UNCHECKED else self.verdict == ALIKE
 
     @property
-    def finding(self) -> str:
-        """What was found, as part of a sentence."""
-        one = self.n_rows == 1
-        rows = "the row" if one else f"the {self.n_rows:,} rows"
-        if self.verdict == UNCHECKED:
-            why = "there are no rows" if not self.n_rows else "the model file has no figures to compare with"
-            return f"{rows} could not be compared with those the model learned from: {why}"
-        if self.verdict == ALIKE:
-            compared = self.n_rows * self.n_seen / (self.n_rows + self.n_seen)
-            few = _MANY_ERRORS * np.sqrt(0.25 / compared) > _NOTICED
-            doubt = " (as far as so few rows can show)" if few else ""
-            return f"{rows} look{'s' * one} like those the model learned from{doubt}"
-        differ = f"{rows} differ{'s' * one} from those the model learned from"
-        named = [
-            f"{shown(shift.column)}{' most' if not i else ''} "
-            f"({shift.what}: {percent(shift.here)} here, {percent(shift.then)} then)"
-            for i, shift in enumerate(self.columns[:_NAMED])
-        ]
-        return f"{differ}: {', then '.join(named)}"
-
-    @property
     def sentence(self) -> str:
         """What was found, and what it means."""
-        end = ". Labels and confidence may be wrong." if self.alike is False else "."
-        return self.finding[0].upper() + self.finding[1:] + end
+        rows = f"The {self.n_rows:,} rows"
+        if self.verdict == UNCHECKED:
+            why = "the model file has no figures to compare with" if self.n_rows else "there are no rows"
+            return f"{rows} could not be compared with those the model learned from: {why}."
+        if self.verdict == ALIKE:
+            return f"{rows} {KNOWN}."
+        shifts = [
+            f"{shown(shift.column)} ({shift.what}: {percent(shift.here)} here, {percent(shift.then)} then)"
+            for shift in self.columns[:_NAMED]
+        ]
+        differ = f"{rows} differ from those the model learned from: {', then '.join(shifts)}"
+        return f"{differ}. Labels and confidence may be wrong."
 
     def figures(self) -> dict[str, Any]:
         """Plain data, as a program gets it."""
@@ -110,7 +98,6 @@ class RowComparison:
             "verdict": self.verdict,
             "rows": self.n_rows,
             "rows_then": self.n_seen,
-            "auc": None if self.auc is None else round(self.auc, 4),
             "columns": [shift._asdict() for shift in self.columns],
             "sentence": self.sentence,
         }
@@ -120,15 +107,15 @@ class RowComparison:
 
 
 def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]) -> Pipeline:
-    """The model, which knows from now on what the rows look like that it learned from.
+    """Have a model know what the rows look like that it learned from.
 
     ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them, with a label or
     without one; or of a part of them, where ``recount_reference`` follows.
     """
-    events = _Events.of(model[0])
-    cuts = find_cuts(X[:, events.numbers], events.once)
-    seen = events.count(X, missing, cuts)
-    model.drift_reference_ = DriftReference(len(X), cuts, seen.counts)
+    events = _Events(model[0])
+    ranges = events.find_ranges(X)
+    counts = events.count(X, missing, ranges).counts
+    model.drift_reference_ = DriftReference(len(X), ranges, counts)
     return model
 
 
@@ -138,201 +125,113 @@ def recount_reference(model: Pipeline, seen: EventCounts) -> None:
 
 
 def count_events(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]) -> EventCounts:
-    """What is counted of new rows, from ``transform_counted`` of the model's preparation.
+    """Count the events of new rows, from ``transform_counted`` of the model's preparation.
 
-    Of a model without a reference, which older versions of chary made, the rows are counted and nothing else.
+    If the model has no reference, the rows are counted and nothing else.
     """
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None:
         return EventCounts(len(X))
-    return _Events.of(model[0]).count(X, missing, reference.cuts)
+    return _Events(model[0]).count(X, missing, reference.ranges)
 
 
 def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
-    """All rows that were counted with those that the model learned from."""
+    """Compare all rows that were counted with those that the model learned from."""
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
-    events, seen = _Events.of(model[0]), EventCounts(reference.n_rows, reference.counts)
-    verdict, auc, differing = compare_counts(seen, new, events.column)
-    shifts = [
-        ColumnShift(*events.words(e, reference.cuts), *(round(float(rows.shares[e]), 4) for rows in (new, seen)))
-        for e in differing[:_MOST_COLUMNS].tolist()
-    ]
-    return RowComparison(verdict, new.n_rows, reference.n_rows, auc, shifts)
+
+    events = _Events(model[0])
+    here = new.counts / new.n_rows
+    then = reference.counts / reference.n_rows
+    # How often chance gives so many rows or more; one row is added to those seen, as nothing is impossible.
+    chance = binom.sf(new.counts - 1, new.n_rows, (reference.counts + 1) / (reference.n_rows + 1))
+    differs = (here - then >= _SMALLEST_DIFFERENCE) & (chance * len(chance) <= _SIGNIFICANCE)
+
+    shifts: dict[str, ColumnShift] = {}
+    for event in np.argsort(then - here, kind="stable").tolist():
+        if differs[event]:
+            column, what = events.words(event, reference.ranges)
+            shift = ColumnShift(column, what, round(float(here[event]), 4), round(float(then[event]), 4))
+            shifts.setdefault(column, shift)
+    verdict = DIFFERENT if shifts else ALIKE
+    return RowComparison(verdict, new.n_rows, reference.n_rows, list(shifts.values()))
 
 
-# ---------------------------------------------------------------- the statistics
-
-
-def compare_counts(
-    seen: EventCounts, new: EventCounts, column: NDArray[np.intp]
-) -> tuple[str, float, NDArray[np.intp]]:
-    """Whether new rows look like those seen before.
-
-    They differ if some event holds in at least a tenth more or fewer of them and chance hardly ever makes it so
-    (``event_p_values``, adjusted for the number of events). So a large file is not accused of trifles, and a small
-    one not of chance.
-
-    Parameters
-    ----------
-    seen, new : EventCounts
-        Of the same e events.
-    column : array of shape (e,), int
-        The number of the column that an event is about.
-
-    Returns
-    -------
-    verdict : alike, different or very different
-    auc : how well new rows are told from old ones by the best event: 0.5 not at all, 1 always
-    events : of every column that differs beyond chance the one that differs most
-    """
-    difference = np.abs(new.shares - seen.shares)
-    everything = seen.plus(new).shares
-    n_possible = int(((everything > 0) & (everything < 1)).sum())
-    p_values = np.minimum(1.0, event_p_values(seen, new) * n_possible)
-    sure = np.flatnonzero(p_values <= SIGNIFICANCE)
-    order = sure[np.argsort(-difference[sure], kind="stable")]
-    events = order[np.sort(np.unique(column[order], return_index=True)[1])]
-    n_weighty = int((difference[events] >= SMALLEST_DIFFERENCE).sum())
-    auc = 0.5 + float(difference[events].max(initial=0)) / 2
-    verdict = ALIKE if not n_weighty else VERY_DIFFERENT if auc >= STRONG_AUC else DIFFERENT
-    return verdict, auc, events[: n_weighty or None]  # if some differ by enough to matter, those alone
-
-
-def event_p_values(seen: EventCounts, new: EventCounts) -> Floats:
-    r"""(e,) How often chance makes an event differ as much, if both are drawn from the same rows.
-
-    With k of n rows in one and l of m in the other, and p the share in both together, the deviance
-
-    .. math:: G = \sum_{(k, n)} k \log\frac{k}{n p} + (n - k) \log\frac{n - k}{n (1 - p)}
-
-    after k and l were moved towards p by half a row (as Yates did), and 2 Phi(-sqrt(2 G)). It is nearly that of
-    Fisher's exact test, on its safe side where counts are small, and costs the same for a billion rows.
-    """
-    n, m = float(seen.n_rows), float(new.n_rows)
-    total = (seen.counts + new.counts).astype(np.float64)
-    expected = total * m / max(1.0, n + m)
-    excess = new.counts - expected
-    here = expected + np.sign(excess) * np.maximum(np.abs(excess) - 0.5, 0)
-
-    def information(k: Floats, n: float) -> Floats:
-        return xlogy(k, k) + xlogy(n - k, n - k) - xlogy(n, n)
-
-    deviance = information(total - here, n) + information(here, m) - information(total, n + m)
-    return 2 * ndtr(-np.sqrt(2 * np.maximum(deviance, 0)))
-
-
-# ---------------------------------------------------------------- events
-
-
-def find_cuts(X: Floats, once: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """(d, 9) Where to cut each feature: near its deciles, or where it is to be cut ``once``, near the median.
-
-    A cut lies halfway between two values, so it is none of them, and rounding moves no value across. Features of
-    few values have fewer cuts, then infinity.
-    """
-    rows = few_of(np.arange(len(X)), _CUT_ROWS, np.random.default_rng(0))
-    cuts = np.full((X.shape[1], N_CUTS), np.inf, np.float32)
-    for j in range(X.shape[1]):
-        values, n_cuts = np.sort(X[rows, j]), 1 if once[j] else N_CUTS
-        # Below the quantiles, or above where nothing is below.
-        at = values[np.arange(1, n_cuts + 1) * len(values) // (n_cuts + 1)]
-        first, after = np.searchsorted(values, at, "left"), np.searchsorted(values, at, "right")
-        upper = np.where(first > 0, first, after)
-        upper = np.unique(upper[upper < len(values)])
-        found = np.unique((values[upper - 1] + values[upper]) / 2)
-        cuts[j, : len(found)] = found
-    return cuts
-
-
-def count_above(X: Floats, cuts: NDArray[np.float32]) -> NDArray[np.int64]:
-    """(d, 9) In how many rows each feature is above each cut."""
-    counts = np.zeros(cuts.shape, np.int64)
-    size = max(1, _CHUNK_CELLS // max(1, X.shape[1]))
-    for start in range(0, len(X), size):
-        part = np.ascontiguousarray(X[start : start + size].T)
-        above = np.empty(part.shape, np.bool_)
-        for k in np.flatnonzero(np.isfinite(cuts).any(axis=0)):  # nothing is above infinity
-            np.greater(part, cuts[:, k, None], out=above)
-            counts[:, k] += [np.count_nonzero(row) for row in above]  # with an axis it takes five times as long
-    return counts
-
-
-@dataclass(frozen=True)
 class _Events:
-    """What is counted of the features of a preparation, in order: cuts, groups, no group, missing cells."""
+    """What is counted of prepared rows.
 
-    features: list[Feature]
-    columns: list[Column]  # that are used
-    numbers: list[int]  # features that are cut
-    once: NDArray[np.bool_]  # (numbers,) which of them are cut in the middle only
-    groups: list[int]  # features that are groups
-    grouped: list[int]  # columns that are
-    counted: list[int]  # columns whose missing cells are counted
-    column: NDArray[np.intp]  # (e,) which one an event is about
+    In this order: each feature that is a number is outside its range; the cell of each column of categories is a
+    value never seen; the cell of each column that is used is missing.
+    """
 
-    @classmethod
-    def of(cls, preparation: TablePreparation) -> _Events:
+    def __init__(self, preparation: TablePreparation) -> None:
         features = preparation.features()
-        columns = [column for column in preparation.ordered_ if column.used]
-        place = {column.name: c for c, column in enumerate(columns)}
-        numbers = [j for j, feature in enumerate(features) if not feature.indicator]
-        of_number = [place[features[j].column] for j in numbers]
-        counted = sorted(set(of_number))
-        grouped = sorted(set(place.values()) - set(counted))
-        groups = [j for j, f in enumerate(features) if f.indicator and place[f.column] in set(grouped)]
-        # The topics of texts fit the very texts they come from: of new ones they are nearer to 0 on either side.
-        once = np.array([columns[c].kind == "words" for c in of_number], dtype=bool)
-        of_group = [place[features[j].column] for j in groups]
-        column = np.array([*np.repeat(of_number, N_CUTS), *of_group, *grouped, *counted], dtype=np.intp)
-        return cls(features, columns, numbers, once, groups, grouped, counted, column)
+        self.columns = {column.name: column for column in preparation.ordered_ if column.used}
+        self.numbers = [feature for feature in features if not feature.indicator]  # they are the first
+        with_numbers = {feature.column for feature in self.numbers}
+        self.grouped = [name for name in self.columns if name not in with_numbers]
+        self.groups: dict[str, dict[str, int]] = {name: {} for name in self.grouped}
+        for place, feature in enumerate(features):
+            if feature.column in self.groups:
+                group = feature.name.removeprefix(f"{feature.column} = ")
+                self.groups[feature.column][group] = place
 
-    def count(
-        self, X: NDArray[np.floating[Any]], missing: Mapping[str, int], cuts: NDArray[np.float32]
-    ) -> EventCounts:
-        """In how many rows each event holds."""
-        in_group = np.array([np.count_nonzero(X[:, j]) for j in self.groups], np.int64)
-        members = np.zeros(len(self.columns), np.int64)
-        np.add.at(members, self.column[len(self.numbers) * N_CUTS :][: len(in_group)], in_group)
-        in_none = len(X) - members[self.grouped]
-        absent = np.array([missing[self.columns[c].name] for c in self.counted], np.int64)
-        above = count_above(X[:, : len(self.numbers)], cuts).ravel()  # they are the first
-        return EventCounts(len(X), np.concatenate([above, in_group, in_none, absent]))
+    def find_ranges(self, X: Floats) -> NDArray[np.float32]:
+        """Find what all but a hundredth of each number lies between, (d, 2); no limits of what nobody can read."""
+        step = max(1, len(X) // _RANGE_ROWS)
+        some = X[::step, : len(self.numbers)]
+        ranges = np.quantile(some, [_TAIL, 1 - _TAIL], axis=0).T.astype(np.float32)
+        for number, feature in enumerate(self.numbers):
+            # Of a date the day says it all; its year, month and weekday need no range of their own.
+            unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
+            if feature.unit != unit:
+                ranges[number] = -np.inf, np.inf
+        return ranges
 
-    def words(self, event: int, cuts: NDArray[np.float32]) -> tuple[str, str]:
-        """The column of an event, and what holds, for a person."""
-        column = self.columns[self.column[event]]
-        if event < cuts.size:
-            feature = self.features[self.numbers[event // N_CUTS]]
-            return column.name, _above(column, feature, float(cuts.flat[event]))
-        group, no_group = event - cuts.size, event - cuts.size - len(self.groups)
-        if no_group < 0:
-            name = self.features[self.groups[group]].name.removeprefix(f"{column.name} = ")
-            rare = {"(other)": "a rare or new value", "(missing)": "missing"}
-            return column.name, rare.get(name, visible(name, 40))
-        if no_group < len(self.grouped) and not column.other:
+    def count(self, X: Floats, missing: Mapping[str, int], ranges: NDArray[np.float32]) -> EventCounts:
+        """Count the rows in which each event holds."""
+        numbers = X[:, : len(self.numbers)]
+        outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
+        n_missing = dict(missing)
+        n_new = []
+        for name in self.grouped:
+            in_group: dict[str, int] = {}
+            for group, place in self.groups[name].items():
+                in_group[group] = int(np.count_nonzero(X[:, place]))
+            in_none = len(X) - sum(in_group.values())
+            # Without a group of their own, values never seen and missing cells are in none.
+            column = self.columns[name]
+            n_new.append(in_group["(other)"] if column.other else in_none)
+            n_missing[name] = in_group["(missing)"] if column.missing else in_none
+        counts = [*outside.sum(axis=0), *n_new, *(n_missing[name] for name in self.columns)]
+        return EventCounts(len(X), np.array(counts, dtype=np.int64))
+
+    def words(self, event: int, ranges: NDArray[np.float32]) -> tuple[str, str]:
+        """Name the column of an event, and what holds, for a person."""
+        if event < len(self.numbers):
+            feature = self.numbers[event]
+            return feature.column, _outside(feature, *ranges[event].tolist())
+        event -= len(self.numbers)
+        if event < len(self.grouped):
+            column = self.columns[self.grouped[event]]
+            if column.other:
+                return column.name, "a rare or new value"
             return column.name, "a new value" if column.missing else "a new or missing value"
-        return column.name, "missing"
+        return list(self.columns)[event - len(self.grouped)], "missing"
 
 
-def _above(column: Column, feature: Feature, cut: float) -> str:
-    """A number above a cut, in units of the table."""
-    if column.kind == "boolean":
-        return visible("".join(column.categories[:1]), 40)
-    part = feature.words.removeprefix(column.name).strip(" :,")
-    if feature.unit == TOPIC:
-        return visible(f"more {part}", 60)
-    if feature.unit == UNREADABLE:
-        return f"certain {part}s"
-    value = feature.in_units(cut)
+def _outside(feature: Feature, low: float, high: float) -> str:
+    """Say that a number is outside a range, in units of the table."""
+    low, high = feature.in_units(low), feature.in_units(high)
     if feature.unit == DATE:
-        return f"after {day(value)}"
-    return f"{part} above {_short(value)}".strip()
+        return f"before {day(low)} or after {day(high)}"
+    part = feature.words.removeprefix(feature.column).strip(" :,")
+    return f"{part} outside {_short(low)} to {_short(high)}".strip()
 
 
 def _short(value: float) -> str:
-    """A number with the digits that count.
+    """Write a number with the digits that count.
 
     >>> _short(2019.5), _short(1234567.8)
     ('2,019.5', '1,234,600')

@@ -638,7 +638,7 @@ class TableModel:
         return extended(data, table, predict_table(self.pipeline, table, probabilities=probabilities))
 
     def compare(self, data: Any, **reading: Any) -> RowComparison:
-        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``, ``auc``.
+        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``.
 
         The rows learned from are all of the labelled table, with a label or without one.
         """
