@@ -119,7 +119,6 @@ class Table:
     files: tuple[str, ...] = ()  #: what was read in the end, in this order
     notes: tuple[str, ...] = ()  #: what a person should know of how it was read, a sentence each
     lines: Lines | None = None  #: JSON lines: as they stood in the file
-    given: Any = None  #: the data frame that it was made of, if it was no file
     taken: Taken | None = None  #: which rows of the file these are; None: all
     blank: BlankRows | None = None  #: rows that were left out of ``frame``; None: none were
 

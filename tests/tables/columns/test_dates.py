@@ -114,7 +114,7 @@ def test_dates_become_year_month_weekday_and_days():
             "dates with a time of day such as 2024-01-31 10:30",
         ),
         (
-            "dmy2:2030 time zone",  # of a model of old
+            "dmy2:2030 time",
             ["31.01.24 10:30", "31.01.24 10:30Z", "31.01.24"],
             [2],
             "dates with a time of day such as 31.01.24 10:30",

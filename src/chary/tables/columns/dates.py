@@ -118,7 +118,7 @@ class Dates(Kind):
 
 
 def _uses_time(form: str) -> bool:
-    return "time" in form.split(" ")
+    return form.endswith(" time")
 
 
 def _calendar(days: pl.Series) -> NDArray[np.float64]:
