@@ -53,35 +53,12 @@ def test_the_digest_of_labels_changes_with_each_label_and_not_with_the_format(tm
     assert len({digest(frame), *digests}) == 1 + len({*map(tuple, others)})
 
 
-@pytest.mark.parametrize("options", [{}, {"hide": "place"}])
-def test_a_sheet_without_its_column_of_classes_is_judged_all_the_same(table, tmp_path, options):
-    frame, truth = table
-    frame = frame.with_columns(copied=pl.col("rule").str.to_uppercase())  # gives the labels away, so it is hidden
-    path = tmp_path / "s.judge.csv"
-    drawn(frame, "rule", path, 40, **options)
-    filled(path, truth)
-    whole = judge(frame, "rule", path)
-    pl.read_csv(path, infer_schema=False).drop("chary_classes").write_csv(path)
-    found = judge(frame, "rule", path)
-    assert found.correct.tolist() == whole.correct.tolist()
-    assert found.accuracy.low <= whole.accuracy.low  # whether the person stopped when told to is not known
-    assert any("no usable column 'chary_classes'" in warning for warning in found.answers.warnings)
-    assert "does not say which labels it was drawn for" in found.answers.changed_labels["rule"]
-
-    # Without any column of the table, and with cells of it that changed, nothing tells what was drawn.
-    pl.read_csv(path, infer_schema=False).select("chary_row", "chary_truth").write_csv(path)
-    with pytest.raises(TableError, match="has no usable column 'chary_classes'"):
-        judge(frame.with_columns(text=pl.lit("other")), "rule", path)
-
-
-def test_a_sheet_that_cannot_be_matched_without_its_column_of_classes_names_that_column(table, tmp_path):
+def test_a_sheet_without_its_column_of_classes_is_refused_and_says_what_is_missing(table, tmp_path):
     frame, truth = table
     path = tmp_path / "s.judge.csv"
-    drawn(frame, "rule", path, 40, hide="place")
-    filled(path, truth, lambda sheet: sheet.drop("chary_classes", "sure"))
-    with pytest.raises(
-        TableError, match=r"no usable column 'chary_classes', .* draw the same rows again elsewhere"
-    ):
+    drawn(frame, "rule", path, 40)
+    filled(path, truth, lambda sheet: sheet.drop("chary_classes"))
+    with pytest.raises(TableError, match=r"no usable column 'chary_classes'.* draw the same rows again elsewhere"):
         judge(frame, "rule", path)
 
 
@@ -345,7 +322,8 @@ def test_a_checksum_is_of_the_row_and_of_the_number_of_rows():
 def test_rows_removed_from_a_sheet_that_nothing_can_draw_again_are_missed(table, tmp_path):
     frame, truth = table
     drawn(frame, "rule", tmp_path / "s.csv", 20, seed=4)
-    filled(tmp_path / "s.csv", truth, lambda sheet: sheet.drop("chary_classes")[1:])
+    other_seed = pl.col("chary_classes").str.replace('"chary_seed": 4', '"chary_seed": 5', literal=True)
+    filled(tmp_path / "s.csv", truth, lambda sheet: sheet.with_columns(other_seed)[1:])
     with pytest.raises(TableError, match=r"1 rows were removed from"):
         judge(frame, "rule", tmp_path / "s.csv", confidence=None)
 
@@ -367,8 +345,6 @@ def test_every_two_of_three_columns_are_compared_and_their_agreement_is_that_of_
     pair = found.pairs[0]
     there = third.filter(pl.col("rule") != "")
     assert kappa(pair.counts) == pytest.approx(cohen_kappa_score(there["rule"], there["other"]))
-    spam = [there[name] == "spam" for name in ("rule", "other")]
-    assert pair.kappas["spam"] == pytest.approx(cohen_kappa_score(*spam))
     assert sum(one[0] for one in pair.differing.values()) == sum(
         frame["rule"][row] != frame["other"][row] for row in judged[1]
     )
@@ -565,11 +541,6 @@ def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
     sentence = summarize_judged(result)["blind"]
     assert sentence.startswith("The sheet did not show the labels under test; it showed 'text'")
     assert "second" not in sentence
-
-    content = path.read_bytes()
-    filled(path, truth, lambda sheet: sheet.select("chary_row", "chary_truth"))
-    assert summarize_judged(judge(frame, ["rule"], path))["blind"] == "The sheet showed no column of the table."
-    path.write_bytes(content)
 
     filled(path, truth, lambda sheet: sheet.with_columns(rule=pl.lit("looked up")))
     result = judge(frame, ["rule"], path)

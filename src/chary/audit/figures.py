@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binomtest, fisher_exact
-from scipy.stats.contingency import crosstab
+from scipy.stats import binomtest
 
 from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, at_least, count_interval, interval, sequence
 
@@ -286,7 +285,6 @@ class Slice(NamedTuple):
     population: int  #: rows of the table
     n: int  #: audited rows, skipped ones included
     score: Score | None  #: its interval holds together with those of all other slices; None: too few rows to say
-    p_value: float | None  #: that it is as accurate as all other rows, corrected for looking at all (Holm)
 
 
 def slice_scores(
@@ -302,8 +300,7 @@ def slice_scores(
 
     The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1 - level) / m,
     and all m slices of at least five audited rows hold theirs together with probability ``level``
-    (Bonferroni). Which slices those are depends on the draw, not on the answers. The p-values are Fisher's, of
-    each such slice against all other audited rows, skipped rows wrong, corrected by Holm.
+    (Bonferroni). Which slices those are depends on the draw, not on the answers.
 
     Parameters
     ----------
@@ -327,16 +324,17 @@ def slice_scores(
     values, right, unknown = _rows(slices, correct, skipped)
     _check_sample(values, counts)
     right = right.astype(bool) & ~unknown
-    own = {value: _equal(values, value) for value in counts}
-    told = [value for value in counts if own[value].sum() >= MIN_PER_CLASS]
-    each = 1 - (1 - level) / max(1, n_columns * len(told))
-    tables = [crosstab(own[value], right, levels=([True, False],) * 2).count for value in told]
-    p_values = dict(zip(told, holm([n_columns * fisher_exact(table).pvalue for table in tables]), strict=True))
-    found = {value: _score_of(right, own[value], unknown, counts[value], each) for value in told}
-    return {
-        value: Slice(n_rows, int(own[value].sum()), found.get(value), p_values.get(value))
-        for value, n_rows in counts.items()
-    }
+    has_value = {value: _equal(values, value) for value in counts}
+    n_audited = {value: int(rows.sum()) for value, rows in has_value.items()}
+    n_large = sum(n >= MIN_PER_CLASS for n in n_audited.values())
+    level_of_each = 1 - (1 - level) / max(1, n_columns * n_large)
+    slices_found = {}
+    for value, population in counts.items():
+        score_of_slice = None
+        if n_audited[value] >= MIN_PER_CLASS:
+            score_of_slice = _score_of(right, has_value[value], unknown, population, level_of_each)
+        slices_found[value] = Slice(population, n_audited[value], score_of_slice)
+    return slices_found
 
 
 class Comparison(NamedTuple):

@@ -20,16 +20,7 @@ from numpy.typing import NDArray
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
 from chary.audit.intervals import sequence
-from chary.audit.sheet import (
-    CLASSES,
-    SKIPPED,
-    SheetOrigin,
-    SheetRow,
-    named_rows,
-    read_origin,
-    read_sheet,
-    with_origin,
-)
+from chary.audit.sheet import SKIPPED, SheetOrigin, SheetRow, named_rows, origin_of, read_sheet, with_origin
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.formats.base import state_of
@@ -148,12 +139,8 @@ class Filling:
     def _read(self) -> None:
         self._state = state_of(self.path)
         self.sheet = read_sheet(self.path)
-        origin = read_origin(self.sheet)
-        if origin is None:
-            unusable = f"{self.sheet.name} has no usable column {shown(CLASSES)}"
-            raise TableError(f"{unusable}; label in a spreadsheet, or draw again.")
-        self.origin = origin
-        self.rows = sorted(named_rows(self.sheet, origin.target), key=lambda row: (row.place, row.number))
+        self.origin = origin_of(self.sheet)
+        self.rows = sorted(named_rows(self.sheet, self.origin.target), key=lambda row: (row.place, row.number))
         self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:

@@ -22,23 +22,21 @@ from chary.audit import figures
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
 from chary.audit.blind import hidden_columns
-from chary.audit.figures import Difference, Judgement, Score, Slice, kappa, pair_counts
+from chary.audit.figures import Difference, Judgement, Score, Slice, pair_counts
 from chary.audit.sheet import (
-    CLASSES,
     MOST_SHOWN,
     SKIPPED,
     DrawnSheet,
     DrawPool,
-    OtherTableError,
     SheetOrigin,
     TableCells,
     as_texts,
     draw,
     draw_sheet,
+    origin_of,
     read_origin,
     read_sheet,
     sheet_origin,
-    sheet_rows,
 )
 from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
@@ -74,14 +72,6 @@ class LabelPair(NamedTuple):
     classes: list[str]
     counts: NDArray[np.int64]  # (C, C) rows of the table by what the first and the second say
     differing: dict[tuple[str, str], tuple[int, int, int]]  # answered rows by both labels: all, right by each
-
-    @property
-    def kappas(self) -> dict[str, float | None]:
-        """Agreement beyond chance on each class against all others, on all rows."""
-        own, total = np.diag(self.counts), self.counts.sum()
-        first, second = self.counts.sum(axis=1), self.counts.sum(axis=0)
-        tables = np.array([[own, first - own], [second - own, total - first - second + own]])
-        return {name: kappa(tables[:, :, i]) for i, name in enumerate(self.classes)}
 
 
 class JudgedColumn(NamedTuple):
@@ -374,15 +364,12 @@ def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
 
 def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     source, options, sheet = tested.source, tested.options, read_sheet(path)
-    origin = read_origin(sheet)
-    if origin is not None and not origin.judged:
+    origin = origin_of(sheet)
+    if not origin.judged:
         draw_again = Step("judge", "a draw to judge labels")
         raise TableError(f"{sheet.name} was drawn to audit a model; draw one from all rows with ", draw_again, ".")
-    kept = Options.kept(origin.options) if origin is not None else Options()
-    never = {*options.labels, options.confidence, *options.hide, *kept.hide}
+    never = {*options.labels, options.confidence, *options.hide, *Options.kept(origin.options).hide}
     cells = cells_by_row(source, _visible(source, never, origin))
-    if origin is None:
-        cells = _recovered_cells(sheet, tested)
     markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
     for who in options.annotator:
         people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
@@ -393,13 +380,6 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
         for name in options.labels
         if name in columns_shown
     ]
-    if origin is None:
-        # Nothing tells whether the person stopped when told to, so the limits must hold at any moment.
-        found = replace(found, stopped=True)
-        warnings.append(
-            f"{sheet.name} has no usable column {shown(CLASSES)}, so nothing tells how it was filled in: "
-            "the limits are the wider ones that hold whenever the person stopped."
-        )
     drawn, changed = _all_drawn(found, origin, source, sheet.name), _changed_labels(tested, origin)
     return replace(
         found,
@@ -410,44 +390,21 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     )
 
 
-def _columns_shown(sheets: Sequence[Table], options: Options, origin: SheetOrigin | None) -> tuple[str, ...]:
+def _columns_shown(sheets: Sequence[Table], options: Options, origin: SheetOrigin) -> tuple[str, ...]:
     """List the columns that a person could see: those of the draw, and those that were added to a sheet."""
-    names = [] if origin is None else list(origin.shown)
+    names = list(origin.shown)
     for sheet in sheets:
         names += [name for name in sheet.frame.columns if not name.startswith("chary_")]
     return tuple(name for name in dict.fromkeys(names) if name not in options.annotator)
 
 
-def _recovered_cells(sheet: Table, tested: LabelsUnderTest) -> TableCells:
-    """Find the columns that a sheet was drawn with if it does not say them any more."""
-    source = tested.source
-    hidden, revealing = hidden_columns(tested)
-    as_drawn_now = _visible(source, {*hidden, *revealing}, None)
-    still_there = [name for name in source.names if name in sheet.frame.columns]
-    for columns in (as_drawn_now, still_there):
-        if not columns:
-            continue
-        cells = cells_by_row(source, columns)
-        with suppress(OtherTableError):
-            sheet_rows(sheet, cells, TRUTH)
-            return cells
-    raise TableError(
-        f"{sheet.name} has no usable column {shown(CLASSES)}, which says with which columns of the table "
-        "it was drawn, and with those of now its rows do not match; to put the column back, draw the same rows "
-        "again elsewhere and copy it."
-    )
-
-
-def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin | None) -> dict[str, str]:
+def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, str]:
     """Say of which columns the labels are not known to be those that the rows were drawn for."""
-    digests = {} if origin is None else origin.digests
     changed = {}
     for name in tested.options.labels:
-        if digests.get(name) == tested.digest(name):
+        if origin.digests.get(name) == tested.digest(name):
             continue
-        if not digests:
-            what = f"The sheet does not say which labels it was drawn for, so those in column {shown(name)} may"
-        elif name in digests:
+        if name in origin.digests:
             what = f"The labels in column {shown(name)} have changed since the rows were drawn, so they may"
         else:
             what = f"The rows were not drawn for column {shown(name)}, so its labels may"
@@ -458,13 +415,12 @@ def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin | None) -> dict
     return changed
 
 
-def _all_drawn(answers: AuditAnswers, origin: SheetOrigin | None, source: Source, name: str) -> NDArray[np.intp]:
+def _all_drawn(answers: AuditAnswers, origin: SheetOrigin, source: Source, name: str) -> NDArray[np.intp]:
     """Rows up to the last answered; those removed from the file are drawn again, and the same."""
     gone = answers.drawn < 0
     if not gone.any():
         return answers.drawn
-    seed = origin.seed if origin is not None and origin.seed is not None else 0
-    whole = draw(_closed_rows(source), answers.n_drawn, seed)[: len(gone)]
+    whole = draw(_closed_rows(source), answers.n_drawn, origin.seed or 0)[: len(gone)]
     if (whole != answers.drawn)[~gone].any():
         raise TableError(f"{int(gone.sum())} rows were removed from {name}; put them back, even without a label.")
     return whole

@@ -343,6 +343,17 @@ def read_origin(audit: Table) -> SheetOrigin | None:
     return SheetOrigin(target, classes, unlabeled, _like((), found.get(_TABLE) or ""), read_with, **more)
 
 
+def origin_of(sheet: Table) -> SheetOrigin:
+    """Read what a sheet says of the table it was drawn from; refuse one that does not say it any more."""
+    origin = read_origin(sheet)
+    if origin is None:
+        raise TableError(
+            f"{sheet.name} has no usable column {shown(CLASSES)}, which says how it was drawn; to put the column "
+            "back, draw the same rows again elsewhere and copy it."
+        )
+    return origin
+
+
 def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
     """Find the tables that a sheet names among the plain files and folders beside it; None if one is not there.
 
@@ -582,10 +593,6 @@ def _token(place: int, of: int, number: int, checksum: str, chosen: str) -> str:
 # ---------------------------------------------------------------- the rows of a sheet that came back
 
 
-class OtherTableError(TableError):
-    """The rows of a sheet are not those of the table, as far as their tokens tell."""
-
-
 class SheetRow(NamedTuple):
     """A row of a sheet that came back."""
 
@@ -654,7 +661,7 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
     own = cells.texts([row.number for row in rows if row.number < cells.n_rows])
     for row, checksum in zip_longest(rows, cells.checksums(own)):
         if checksum is None or row.token != _token(row.place, row.of, row.number + 1, checksum, chosen):
-            raise OtherTableError(
+            raise TableError(
                 f"{audit.name} does not match {cells.name} (row {row.line}): the table has changed, or column "
                 f"{shown(ROW)} was edited; use the original table, restore the column, or draw a new sheet."
             )

@@ -459,7 +459,6 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         "second": pair.second,
         "p_value": pair.p_value,
         "kappa": agreement,
-        "kappas": pair.kappas,
         "differing": sorted(off, key=lambda one: -one["rows"]),
         "sentence": (
             f"{outcome} ({p_value(pair.p_value, 'p ')}{corrected}): {first} alone is right on "

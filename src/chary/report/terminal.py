@@ -224,12 +224,14 @@ def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None
 def _slices(slices: dict[str, Any]) -> Grid:
     rows = []
     for value, part in slices["parts"].items():
-        found, score = ("", "too few audited rows to say", ""), part["score"]
+        right = ""
+        limits = "too few audited rows to say"
+        score = part["score"]
         if score is not None:
             right = f"{score['correct']} of {score['n']}"
-            found = right, _limits(score["low"], score["high"]), p_value(part["p_value"])
-        rows.append([value, f"{part['population']:,}", f"{part['n']:,}", *found])
-    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together", "p"]
+            limits = _limits(score["low"], score["high"])
+        rows.append([value, f"{part['population']:,}", f"{part['n']:,}", right, limits])
+    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together"]
     return number_grid(names, rows, _N_PARTS)
 
 
