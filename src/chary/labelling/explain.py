@@ -105,37 +105,46 @@ class Explainer(NamedTuple):
         return pl.Series(said, dtype=pl.String)
 
     def _words(self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series) -> list[list[str]]:
-        """Of each text the words that decide: the class is less probable, in log-odds, if one is left out."""
+        """Name the words of each text that decide: the class is less probable, in log-odds, without them."""
+        words_of = [words or [] for words in cells.cast(pl.String).str.extract_all(_WORD).to_list()]
+        rows = [row for row, words in enumerate(words_of) if words]
+        named: list[list[str]] = [[] for _ in words_of]
+        if not rows:  # of cells that hold nothing it may still decide that they do
+            return named
+
+        # Every text as a whole, then every text without one of its words at a time.
+        left_out = {row: _longest_words(words_of[row]) for row in rows}
+        changed_rows = rows.copy()
+        texts = [" ".join(words_of[row]) for row in rows]
+        for row in rows:
+            for left in left_out[row]:
+                changed_rows.append(row)
+                texts.append(" ".join(word for word in words_of[row] if word.lower() != left))
+
         others = [c.name for c in self.preparation.columns_ if c.used and c.name != self.columns[k]]
         alone = self.preparation.without(dict.fromkeys(others, ""))
-        rows = pl.DataFrame({"row": np.arange(len(cells)), "word": cells.cast(pl.String).str.extract_all(_WORD)})
-        words = rows.explode("word").drop_nulls().with_columns(key=pl.col("word").str.to_lowercase())
-        if words.is_empty():  # of cells that hold nothing it may still decide that they do
-            return [[] for _ in range(len(cells))]
-        once = words.unique(["row", "key"], keep="first", maintain_order=True)
-        longest = pl.col("key").str.len_chars().rank("ordinal", descending=True).over("row")
-        left_out = once.filter(longest <= _MOST_WORDS).rename({"key": "left"})
-        without = left_out.select("row", "left").join(words.select("row", "key", "word"), on="row")
-        without = without.group_by("row", "left", maintain_order=True).agg(
-            pl.col("word").filter(pl.col("key") != pl.col("left")).str.join(" ")
-        )
-        whole = words.group_by("row", maintain_order=True).agg(pl.col("word").str.join(" "))
-        row = np.concatenate([whole["row"].to_numpy(), without["row"].to_numpy()])
-        changed = X[row]
-        frame = pl.DataFrame({cells.name: pl.concat([whole["word"], without["word"]])})
-        changed[:, self.groups[k]] = alone.part(frame, alone.forms())
-        odds = _log_odds(probabilities(self.classifier, changed), codes[row])
-        own = np.zeros(len(cells))
-        own[whole["row"].to_numpy()] = odds[: len(whole)]
-        lost = without.select("row", "left").with_columns(
-            lost=np.round(own[without["row"].to_numpy()] - odds[len(whole) :], _DIGITS)
-        )
-        named = left_out.join(lost, on=["row", "left"]).filter(
-            (pl.col("lost") > 0) & (pl.col("lost") >= _BESIDE_WORD * pl.col("lost").max().over("row"))
-        )
-        best = named.sort("row", "lost", descending=[False, True], maintain_order=True)
-        by_row = dict(best.group_by("row", maintain_order=True).agg(pl.col("word").head(_NAMED_WORDS)).iter_rows())
-        return [[f'"{visible(word, 30)}"' for word in by_row.get(row, [])] for row in range(len(cells))]
+        changed = X[changed_rows]
+        changed[:, self.groups[k]] = alone.part(pl.DataFrame({cells.name: texts}), alone.forms())
+        odds = _log_odds(probabilities(self.classifier, changed), codes[changed_rows])
+
+        start = len(rows)
+        for place, row in enumerate(rows):
+            words = list(left_out[row].values())
+            lost = np.round(odds[place] - odds[start : start + len(words)], _DIGITS)
+            start += len(words)
+            for best in np.argsort(-lost, kind="stable")[:_NAMED_WORDS]:
+                if lost[best] > 0 and lost[best] >= _BESIDE_WORD * lost.max():
+                    named[row].append(f'"{visible(words[best], 30)}"')
+        return named
+
+
+def _longest_words(words: Sequence[str]) -> dict[str, str]:
+    """Find the longest words, in their order: as they are first written, by what they are in lower case."""
+    first_written: dict[str, str] = {}
+    for word in words:
+        first_written.setdefault(word.lower(), word)
+    longest = set(sorted(first_written, key=len, reverse=True)[:_MOST_WORDS])
+    return {key: word for key, word in first_written.items() if key in longest}
 
 
 def explainer(
