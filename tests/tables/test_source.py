@@ -499,7 +499,6 @@ def test_whatever_holds_a_table_becomes_one(tmp_path):
     for data in (frame, columns, pd.DataFrame(columns), frame.lazy()):
         table = open_source(data).read()
         assert table.frame.equals(frame)
-        assert table.given is data
         assert (table.name, table.path) == ("the table", "")
         source = open_source(data)
         assert (source.table.frame.height, source.n_rows) == (0, 2)
@@ -507,7 +506,6 @@ def test_whatever_holds_a_table_becomes_one(tmp_path):
     for data in (tmp_path / "t.parquet", f"{tmp_path}/*.parquet", [tmp_path / "t.parquet"]):
         table = open_source(data).read()
         assert table.frame.equals(frame)
-        assert table.given is None
     assert open_source(table).read() is table
 
 
