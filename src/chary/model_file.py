@@ -570,13 +570,10 @@ def _check_pipeline(pipeline: Pipeline) -> None:
     _require(isinstance(steps, list) and len(steps) > 0)
     for step in steps:
         _require(isinstance(step, tuple) and len(step) == 2 and type(step[0]) is str and _is_estimator(step[1]))
-    _require(len({name for name, _ in steps}) == len(steps))
-    _require(not any(isinstance(step, TablePreparation) for _, step in steps[1:]))
 
     preparation = steps[0][1] if isinstance(steps[0][1], TablePreparation) else None
     of_numbers = steps if preparation is None else steps[1:]
     if of_numbers and _is_fitted(of_numbers[-1][1]):
-        _require(all(_is_fitted(step) for _, step in steps))
         _require(_works(Pipeline(of_numbers)))
         if preparation is not None:
             _require(len(preparation.get_feature_names_out()) == of_numbers[0][1].n_features_in_)
