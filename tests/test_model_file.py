@@ -59,7 +59,7 @@ def small(**params):
 
 def round_trip(model, folder):
     path = folder / "model.chary"
-    save_model(model, path, overwrite=True)
+    save_model(model, path, force=True)
     return load_model(path)
 
 
@@ -200,7 +200,7 @@ def test_an_existing_file_is_kept_unless_told(tmp_path):
     save_model(model, tmp_path / "m.chary")
     with pytest.raises(FileExistsError):
         save_model(model, tmp_path / "m.chary")
-    save_model(model, tmp_path / "m.chary", overwrite=True)
+    save_model(model, tmp_path / "m.chary", force=True)
 
 
 UNSAVED = [
@@ -522,7 +522,7 @@ def test_a_model_of_a_table_has_two_steps_and_a_confidence(tmp_path, model_of_a_
         make_pipeline(TablePreparation(), StandardScaler(), small()).fit(frame, y),
     ]
     for pipeline in pipelines:
-        save_model(pipeline, tmp_path / "m.chary", overwrite=True)
+        save_model(pipeline, tmp_path / "m.chary", force=True)
         load_model(tmp_path / "m.chary")
         with pytest.raises(TableError, match=r"is not a model of a table"):
             load_table_model(tmp_path / "m.chary")

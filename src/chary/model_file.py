@@ -68,7 +68,7 @@ class _UnsoundError(ModelFileError):
     """A model of the right classes with values that contradict each other."""
 
 
-def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def save_model(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Save a fitted model in one file; the same model makes the same bytes.
 
     Parameters
@@ -80,10 +80,10 @@ def save_model(model: Any, path: str | os.PathLike[str], *, overwrite: bool = Fa
         ``random_state`` that is a generator, and the seconds that rounds took.
     path : path
         Usually ends in ``.chary``. The file is there whole or not at all.
-    overwrite : bool, default=False
+    force : bool, default=False
     """
     content = model_bytes(model)
-    with atomic_write(path, overwrite=overwrite) as file:
+    with atomic_write(path, overwrite=force) as file:
         file.write(content)
 
 

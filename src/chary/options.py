@@ -407,11 +407,10 @@ def _class_name(value: Any) -> str:
 def flag_of(name: str) -> str:
     """How a parameter is typed.
 
-    >>> flag_of("class_prior"), flag_of("identifier"), flag_of("overwrite")
-    ('--class-prior', '--identifier', '--force')
+    >>> flag_of("class_prior"), flag_of("identifier")
+    ('--class-prior', '--identifier')
     """
     flags = {one.name: one.metadata["flags"] for one in fields(Options)}.get(name, ())
     if flags:
         return str(flags[0])
-    named_otherwise = {"overwrite": "--force", "truth": "--audit"}  # parameters of Python
-    return named_otherwise.get(name, f"--{name.replace('_', '-')}")
+    return f"--{name.replace('_', '-')}"

@@ -85,7 +85,7 @@ def test_what_cannot_be_enlarged_stays_as_it_is(tmp_path, more, said):
     with pytest.raises(TableError, match=said):
         drawn(path, **more)
     assert path.read_bytes() == before
-    drawn(path, 20, seed=3, overwrite=True)
+    drawn(path, 20, seed=3, force=True)
     assert numbers(path) == draw(LABELS.labeled, 20, 3).tolist()
 
 
@@ -96,7 +96,7 @@ def answer_first_rows(path, answers):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("more", [{"overwrite": True}, {}, {"seed": 3}])
+@pytest.mark.parametrize("more", [{"force": True}, {}, {"seed": 3}])
 def test_a_sheet_with_answers_is_not_overwritten_and_every_refusal_counts_them(tmp_path, more):
     path = tmp_path / "t.audit.csv"
     drawn(path, 10)
@@ -128,10 +128,10 @@ def test_answers_are_counted_without_the_columns_that_say_what_the_sheet_is(tmp_
     answer_first_rows(path, ["a", "b"])
     pl.read_csv(path, infer_schema=False).drop("chary_row", "chary_classes").write_csv(path)
     with pytest.raises(TableError, match="holds 2 answers"):
-        drawn(path, 10, overwrite=True)
+        drawn(path, 10, force=True)
     path.write_bytes(b'chary_row,y\n\xff\x00"')
     before = path.read_bytes()
-    for more in ({"overwrite": True}, {"discard_answers": True}):
+    for more in ({"force": True}, {"discard_answers": True}):
         with pytest.raises(TableError, match="damaged sheet, which may hold answers"):
             drawn(path, 10, **more)
     assert path.read_bytes() == before

@@ -556,9 +556,9 @@ def test_answers_are_kept_in_python_too(table, tmp_path):
     filled(path, truth)
     before = path.read_bytes()
     with pytest.raises(
-        TableError, match=r"holds 20 answers, .* pass it as the parameter truth; .* discard_answers"
+        TableError, match=r"holds 20 answers, .* pass it as the parameter audit; .* discard_answers"
     ):
-        chary.draw_rows(frame, "rule", path, k=20, overwrite=True)
+        chary.draw_rows(frame, "rule", path, k=20, force=True)
     assert path.read_bytes() == before
     chary.draw_rows(frame, "rule", path, k=20, discard_answers=True)
     assert (tmp_path / "s.discarded-1.csv").read_bytes() == before

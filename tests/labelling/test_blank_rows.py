@@ -147,8 +147,8 @@ def test_labels_are_judged_without_them(tmp_path, monkeypatch):
         draw_to_judge(source, sheet, Options(labels=("label",), show=("truth",)), 200)
         drawn = [row.number for row in named_rows(read_sheet(sheet))]
         assert sorted(drawn) == [i for i in range(251) if i not in set(places)]
-    judged = chary.judge(frame, labels="label", truth=frame["truth"])
-    plain = chary.judge(pl.DataFrame(rows), labels="label", truth=pl.DataFrame(rows)["truth"])
+    judged = chary.judge(frame, labels="label", audit=frame["truth"])
+    plain = chary.judge(pl.DataFrame(rows), labels="label", audit=pl.DataFrame(rows)["truth"])
     assert judged.accuracy == plain.accuracy
     assert judged.details.population == 200
     assert "51 blank rows are left out: they get no label and are not counted." in judged.details.notes

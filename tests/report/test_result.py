@@ -104,10 +104,10 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
     for write, name in ((result.report, "r.html"), (result.save, "m.chary"), (result.rows_to_check, "c.csv")):
         path = tmp_path / name
         path.write_text("mine")
-        with pytest.raises(FileExistsError, match=r"exists already; choose another name, or pass overwrite=True"):
+        with pytest.raises(FileExistsError, match=r"exists already; choose another name, or pass force=True"):
             write(path)
         assert path.read_text() == "mine"
-        write(path, overwrite=True)
+        write(path, force=True)
         assert path.stat().st_size > 100
     path.write_text("mine")
     with pytest.raises(ValueError, match=r"exists already and cannot be enlarged"):
@@ -123,7 +123,7 @@ def test_sheets_with_answers_are_not_overwritten_in_python_either(result, tmp_pa
         sheet.with_columns(churn=pl.Series(["yes"] + [None] * (sheet.height - 1))).write_csv(path)
         before = path.read_bytes()
         with pytest.raises(ValueError, match="holds 1 answer, which are never overwritten"):
-            write(path, overwrite=True)
+            write(path, force=True)
         assert path.read_bytes() == before
         write(path, discard_answers=True)
         assert path.with_name(f"{write.__name__}.discarded-1.csv").read_bytes() == before

@@ -151,7 +151,7 @@ def draw_to_judge(
     cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
     pool = DrawPool(source.table, origin, cells, closed, never)
     discard = options.discard_answers
-    drawn = draw_sheet(path, pool, k, seed=seed, overwrite=options.force, discard_answers=discard)
+    drawn = draw_sheet(path, pool, k, seed=seed, force=options.force, discard_answers=discard)
     return drawn._replace(hidden=tuple(revealing), shown=tuple(visible)), tested.classes
 
 

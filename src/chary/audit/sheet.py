@@ -124,7 +124,7 @@ def draw_sheet(
     k: int,
     *,
     seed: int | None = None,
-    overwrite: bool = False,
+    force: bool = False,
     discard_answers: bool = False,
 ) -> DrawnSheet:
     """Draw rows at random for a person to label; where a smaller sheet of the table is already, enlarge it.
@@ -142,7 +142,7 @@ def draw_sheet(
         How many rows the sheet shall hold in the end.
     seed : int, default=None
         None: that of the sheet that is there, and else 0.
-    overwrite : bool, default=False
+    force : bool, default=False
         Whether to draw anew in place of what is there; a sheet that holds answers is refused.
     discard_answers : bool, default=False
         Whether to draw anew even in place of a sheet that holds answers, of which a copy is kept.
@@ -151,12 +151,11 @@ def draw_sheet(
     if not 2 <= k <= n_open:
         raise TableError(f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more.")
     with sole_writer(path):  # an answer given meanwhile would be lost
-        draw_anew = overwrite or discard_answers
+        draw_anew = force or discard_answers
         if Path(path).exists() and not draw_anew:
             return _enlarge(path, pool, k, seed)
         if not discard_answers:
-            use_as = "truth" if pool.origin.judged else "audit"
-            refuse_to_lose_answers(path, pool.origin.target, use_as)
+            refuse_to_lose_answers(path, pool.origin.target, "audit")
 
         rows = draw(pool.closed, k, seed or 0)
         copy = keep_copy(path, pool.origin.target)
@@ -218,7 +217,7 @@ def _in_the_way(path: str | os.PathLike[str], target: str, *why: Any) -> TableEr
     """Say why a sheet is not enlarged, how many answers it holds, and what replaces it."""
     n_answers = count_answers(path, target)
     if not n_answers:
-        return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("overwrite"), " to replace it.")
+        return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("force"), " to replace it.")
     there = f"{os.fspath(path)} holds {counted(n_answers, 'answer')} and "
     return TableError(there, *why, ", or pass ", Parameter("discard_answers"), " to draw anew; a copy is kept.")
 

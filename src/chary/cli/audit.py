@@ -60,12 +60,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     console.require_free([path], force=True)
     with folders_for([path]):
         drawn = draw_sheet(
-            path,
-            pool,
-            options.k,
-            seed=options.seed,
-            overwrite=options.force,
-            discard_answers=options.discard_answers,
+            path, pool, options.k, seed=options.seed, force=options.force, discard_answers=options.discard_answers
         )
     say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 

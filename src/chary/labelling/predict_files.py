@@ -230,7 +230,7 @@ def finished(predictor: Predictor, task: FileTask) -> LabelledFile | None:
     output = Path(task.output)
     if not task.recorded or task.options.force or not os.path.lexists(output):
         return None
-    more = "; pass ", Parameter("overwrite"), " to overwrite it, or choose another folder."
+    more = "; pass ", Parameter("force"), " to overwrite it, or choose another folder."
     try:
         record = json.loads(_record_path(output).read_text())
         found = LabelledFile(task.output, *(record[name] for name in ("rows", "labels", "notes", "new_rows")))

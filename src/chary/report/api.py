@@ -180,7 +180,7 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
-def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options: Any) -> Judged:
+def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options: Any) -> Judged:
     """Say how good labels are, whoever made them, by a person's answers for rows drawn at random.
 
     Parameters
@@ -189,7 +189,7 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
         It is not changed.
     labels : str, or two of them
         The column of labels under test; several are also compared.
-    truth : path, column name or array of shape (n,)
+    audit : path, column name or array of shape (n,)
         A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
         A pandas Series is aligned by its index, with that of a pandas frame or with row numbers from 0.
@@ -211,8 +211,8 @@ def judge(data: Any, labels: Any, truth: Any, *, level: float = 0.95, **options:
     """
     chosen = Options.of("judge", labels=labels, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
-    truth = aligned(truth, data, source.n_rows, "the truth")
-    return Judged(data, judge_table(source, truth, with_names_of(source.table, chosen), level))
+    audit = aligned(audit, data, source.n_rows, "the truth")
+    return Judged(data, judge_table(source, audit, with_names_of(source.table, chosen), level))
 
 
 def draw_rows(
@@ -221,12 +221,12 @@ def draw_rows(
     path: str | os.PathLike[str],
     k: int = AUDIT_SIZE,
     *,
-    overwrite: bool = False,
+    force: bool = False,
     **options: Any,
 ) -> None:
     """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
 
-    Fill in its column ``chary_truth``, then pass its path as ``truth`` to ``judge``. Where a smaller sheet of the
+    Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. Where a smaller sheet of the
     table is already, rows are added to it and its answers stay.
 
     Parameters
@@ -239,7 +239,7 @@ def draw_rows(
         Of the sheet.
     k : int, default=30
         How many rows it shall hold.
-    overwrite : bool, default=False
+    force : bool, default=False
         Whether to draw anew in place of what is there; a sheet that holds answers is refused.
     **options
         ``discard_answers``, to draw anew even in place of answers, of which a copy is kept;
@@ -247,7 +247,7 @@ def draw_rows(
         although the label can be told from them; ``seed``; ``unlabeled`` as in ``label``; for a
         path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
-    chosen = Options.of("judge", labels=labels, force=overwrite, **options)
+    chosen = Options.of("judge", labels=labels, force=force, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
     draw_to_judge(source, path, with_names_of(source.table, chosen), k)
 
@@ -528,9 +528,9 @@ class Result(_Shown):
     def model(self) -> TableModel:
         return TableModel(self.details.model)
 
-    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
-        _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), overwrite)
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
+        _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), force)
 
     def predict(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
         """Label new rows: the kind of frame that ``data`` is, with ``chary_label`` and ``chary_confidence``.
@@ -539,9 +539,9 @@ class Result(_Shown):
         """
         return self.model.predict_frame(data, probabilities=probabilities, **reading)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model to ``path``, for ``chary.load`` and the commands; ``overwrite`` as in ``report``."""
-        _write(path, model_bytes(self.details.model), overwrite)
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the model to ``path``, for ``chary.load`` and the commands; ``force`` as in ``report``."""
+        _write(path, model_bytes(self.details.model), force)
 
     def draw(
         self,
@@ -549,12 +549,12 @@ class Result(_Shown):
         k: int | None = None,
         *,
         seed: int = 0,
-        overwrite: bool = False,
+        force: bool = False,
         discard_answers: bool = False,
     ) -> None:
         """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
 
-        It goes to ``path``; with ``overwrite`` it is drawn anew in place of what is there, unless that is a sheet
+        It goes to ``path``; with ``force`` it is drawn anew in place of what is there, unless that is a sheet
         with answers: for that pass ``discard_answers``, which keeps a copy of it.
         Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
         stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
@@ -565,16 +565,16 @@ class Result(_Shown):
         if k < 2:
             raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
         pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
-        draw_sheet(path, pool, k, seed=seed, overwrite=overwrite, discard_answers=discard_answers)
+        draw_sheet(path, pool, k, seed=seed, force=force, discard_answers=discard_answers)
 
     def rows_to_check(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False, discard_answers: bool = False
+        self, path: str | os.PathLike[str], *, force: bool = False, discard_answers: bool = False
     ) -> None:
         """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
         labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
-        replaced with ``overwrite`` only, a sheet that holds answers with ``discard_answers``, which keeps a copy.
+        replaced with ``force`` only, a sheet that holds answers with ``discard_answers``, which keeps a copy.
         """
         target = self.details.target
         stream = BytesIO()
@@ -583,7 +583,7 @@ class Result(_Shown):
             if not discard_answers:
                 refuse_to_lose_answers(path, target, "checked")
             keep_copy(path, target)
-            _write(path, stream.getvalue(), overwrite or discard_answers)
+            _write(path, stream.getvalue(), force or discard_answers)
 
     @property
     def _hints(self) -> Hints:
@@ -686,9 +686,9 @@ class Judged(_Shown):
         promised = self.summary["columns"][0]["promised"]
         return promised["low"], promised["high"]
 
-    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the whole report to ``path``: one HTML page; an existing file only with ``overwrite``."""
-        _write(path, render_judged(self.summary).encode("utf-8", "backslashreplace"), overwrite)
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
+        _write(path, render_judged(self.summary).encode("utf-8", "backslashreplace"), force)
 
     def _show(self, console: Console) -> None:
         show_judged(console, self.summary, Hints())
@@ -704,10 +704,10 @@ def _source(data: Any, **reading: Any) -> Source:
     return open_source(data, **reading)
 
 
-def _write(path: str | os.PathLike[str], content: bytes, overwrite: bool) -> None:
-    if os.path.lexists(path) and not overwrite:
-        raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass overwrite=True.")
-    with atomic_write(path, overwrite=overwrite) as stream:
+def _write(path: str | os.PathLike[str], content: bytes, force: bool) -> None:
+    if os.path.lexists(path) and not force:
+        raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass force=True.")
+    with atomic_write(path, overwrite=force) as stream:
         stream.write(content)
 
 

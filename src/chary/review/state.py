@@ -39,7 +39,7 @@ _PLACES = {
     "class_prior": "the class shares on the page Start",
     "error": "the error on the page Truth",
     "discard_answers": "a new sheet (move this one and start the page again)",
-    "overwrite": "a new sheet (move this one and start the page again)",
+    "force": "a new sheet (move this one and start the page again)",
     **{name: f"the kind “{kind}” on the page Start" for kind, name in files.KINDS.items()},
 }
 
