@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -58,12 +57,11 @@ def predict_command(
             resources = Resources(1, 1, options.memory or 2 << 30)  # of each worker
         else:
             resources = Resources.of(len(tasks), options.memory or free_memory() // 2)
-        start = time.monotonic()
         outcomes = _label(predictor, tasks, resources, options.scheduler)
     written = [one for one in outcomes if not isinstance(one, Exception)]
     pairs = zip(tasks, outcomes, strict=True)
     failed = plan.failed + [(task.source, one) for task, one in pairs if isinstance(one, Exception)]
-    figures = _figures(plan, written, failed, time.monotonic() - start)
+    figures = _figures(plan, written, failed)
     if as_json:
         console.print_json(figures)
     else:
@@ -89,13 +87,12 @@ def _on_disk(given: list[str], options: Options) -> Iterator[tuple[list[str], Op
 
 
 def _figures(
-    plan: Plan, written: Sequence[LabelledFile], failed: Sequence[tuple[str, Exception]], seconds: float
+    plan: Plan, written: Sequence[LabelledFile], failed: Sequence[tuple[str, Exception]]
 ) -> dict[str, Any]:
     """For a program; rows and labels are those of all files, finished now or before."""
     every, labels = [*plan.done, *written], Counter[str]()
     for one in every:
         labels.update(one.labels)
-    rows = sum(one.rows for one in written)
     return {
         "rows": sum(one.rows for one in every),
         "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
@@ -105,8 +102,6 @@ def _figures(
         "written": len(written),
         "finished_before": len(plan.done),
         "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
-        "seconds": round(seconds, 3),
-        "rows_per_second": round(rows / seconds) if rows and seconds > 0 else 0,
     }
 
 
@@ -143,8 +138,7 @@ def _show(figures: dict[str, Any]) -> None:
     if before:
         console.say(f"{counted(before, 'file')} finished before and verified")
     if written > 1:
-        pace = f"{figures['seconds']:,.1f} s, {figures['rows_per_second']:,} rows a second"
-        console.say(f"{written} files written in {pace}")
+        console.say(f"{written} files written")
     if len(outputs) == 1:
         console.say(f"Wrote {visible(outputs[0], 500)}")
     elif folders := sorted({str(Path(path).parent) for path in outputs}):

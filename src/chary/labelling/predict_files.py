@@ -195,17 +195,14 @@ def _write(
     jobs, threads, memory = task.resources
     scored = score_batches(predictor.model, batches, counts, threads)
     first = next(scored)
-    group, columns = group_rows(first[0].table.frame), table.frame.columns
+    group = group_rows(first[0].table.frame)
     with appending(table, file, group) as appender:
         for batch, found in chain([first], scored):
             block = batch.table
             in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
             refuse_memory(table.name, memory * jobs, in_group * jobs)
-            frame = block.frame.select(columns)
-            lines = None
-            if block.lines and table.format == "jsonl":
-                lines = block.lines._replace(frame=frame)  # the same cells: written as they stood
-            out = replace(table, frame=frame, lines=lines, blank=block.blank)
+            lines = block.lines if table.format == "jsonl" else None  # written as they stood
+            out = replace(table, frame=block.frame, lines=lines, blank=block.blank)
             appender.append(out, predictor.added(found))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)
