@@ -29,7 +29,7 @@ FRAME = pl.DataFrame({
     "text": [f'say "{k}", or\nnot; ü' if k % 7 else None for k in range(ROWS)],
     "x": [str(k / 4) for k in range(ROWS)],
 })  # fmt: skip
-KINDS = ["csv", "csv.gz", "tsv", "parquet", "jsonl", "jsonl.gz", "parquet.gz"]
+KINDS = ["csv", "csv.gz", "tsv", "parquet", "jsonl", "jsonl.gz"]
 EXCEL = pytest.param("xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"), reason="no Excel"))
 
 
@@ -196,9 +196,10 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
     with pytest.raises(TableError, match=r"would unpack to more"):
         list(open_source(tmp_path / "b.csv.gz").batches())
-    written(tmp_path / "t.parquet.gz", "parquet.gz")
-    with pytest.raises(TableError, match=r"too large to read as a whole; .* or raise the parameter memory"):
-        list(open_source(tmp_path / "t.parquet.gz", memory=1000).batches())
+    if find_spec("fastexcel") and find_spec("xlsxwriter"):
+        written(tmp_path / "t.xlsx", "xlsx")
+        with pytest.raises(TableError, match=r"too large to read as a whole; .* or raise the parameter memory"):
+            list(open_source(tmp_path / "t.xlsx", memory=1000).batches())
 
 
 @pytest.mark.parametrize("room", [1, 4000, 1 << 30])
@@ -218,7 +219,8 @@ def test_a_file_that_is_not_what_its_name_says_is_told_of(tmp_path):
         read_table(tmp_path / "t.csv").notes == open_source(tmp_path / "t.csv").table.notes == (f"t.csv {said}",)
     )
     (tmp_path / "u.csv.gz").write_bytes(gzip.compress(buffer.getvalue()))
-    assert read_table(tmp_path / "u.csv.gz").notes == (f"u.csv {said}",)
+    with pytest.raises(TableError, match=r"u.csv.gz holds a Parquet file, which is compressed by itself; unpack"):
+        read_table(tmp_path / "u.csv.gz")
 
 
 def test_standard_input_is_a_table_of_any_kind(monkeypatch):
@@ -279,7 +281,6 @@ def test_which_tables_have_to_be_read_in_batches(tmp_path):
         path = written(tmp_path / f"t.{kind}", kind)
         assert open_source(path).exceeds(300 << 20)
         assert not open_source(path).exceeds(400 << 20)
-    assert not open_source(written(tmp_path / "t.parquet.gz", "parquet.gz")).exceeds(1)
     assert not open_source(FRAME).exceeds(1)
     (tmp_path / "t.csv").write_text("a,b\n1,2,3\n")
     assert not open_source(tmp_path / "t.csv").exceeds(1)  # what is wrong with it, its reader says

@@ -1,7 +1,6 @@
 """A table: its names and columns, cells as text, errors in one sentence, and what it takes in memory."""
 
 import datetime as dt
-import gzip
 import pickle
 from datetime import date, datetime
 
@@ -98,9 +97,9 @@ def test_a_table_is_written_in_the_format_asked_for():
     assert table.written_as("NDJSON").format == "jsonl"
     assert table.written_as("csv").delimiter == ";"
     assert Table(pl.DataFrame(), "t").written_as("csv").delimiter == ","
-    assert table.written_as("parquet.gz").suffix == ".parquet.gz"
+    assert table.written_as("jsonl.gz").suffix == ".jsonl.gz"
     assert table.written_as(".jsonl").suffix == ".jsonl"
-    for unknown in ("doc", "csv.zip", "csv.bz2", "gz", "csv.gz.gz"):
+    for unknown in ("doc", "csv.zip", "parquet.gz", "csv.bz2", "gz", "csv.gz.gz"):
         with pytest.raises(TableError, match=r"is not known; choose csv, parquet, .* or csv\.gz"):
             table.written_as(unknown)
 
@@ -186,17 +185,15 @@ def test_commands_that_read_a_table_at_once_refuse_more_cells_than_the_memory_ho
     equal = pl.zeros(2**21, eager=True)
     frame = pl.DataFrame({"x": equal, "z": equal, "y": ["a", "b", None, None] * 2**19})
     frame.write_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.parquet.gz").write_bytes(gzip.compress((tmp_path / "t.parquet").read_bytes()))
     assert (tmp_path / "t.parquet").stat().st_size < 100_000
     for module in ("table", "source"):
         monkeypatch.setattr(f"chary.tables.{module}.free_memory", lambda: 40 << 20)
-    for name in ("t.parquet", "t.parquet.gz"):
-        for command in ("diagnose --target y", "review --target y --no-browser"):
-            first, *options = command.split()
-            assert main([first, str(tmp_path / name), *options]) == 1
-            refusal = capsys.readouterr().err
-            assert f"{name} would take about" in refusal
-            assert "40 MiB are free" in refusal
+    for command in ("diagnose --target y", "review --target y --no-browser"):
+        first, *options = command.split()
+        assert main([first, str(tmp_path / "t.parquet"), *options]) == 1
+        refusal = capsys.readouterr().err
+        assert "t.parquet would take about" in refusal
+        assert "40 MiB are free" in refusal
 
 
 def test_free_memory_counts_what_files_only_borrow(tmp_path, monkeypatch):

@@ -124,15 +124,15 @@ def test_every_type_that_a_format_holds_comes_back(tmp_path, format):
             assert again.frame[name].to_list() == frame[name].to_list()
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("packed", ["", ".gz"])
-def test_what_was_read_in_a_format_is_written_in_it_unchanged(tmp_path, format, packed):
+@pytest.mark.parametrize("kind", [*FORMATS, "csv.gz", "jsonl.gz"])
+def test_what_was_read_in_a_format_is_written_in_it_unchanged(tmp_path, kind):
     """Read, written, read: the second and the third are the same table, cell by cell and type by type."""
+    format, _, packed = kind.partition(".")
     left = [name for name in COLUMNS if name not in REFUSED[format]]
-    first = round_trip(Table(pl.DataFrame(COLUMNS).select(left), "t").written_as(format + packed), tmp_path)
+    first = round_trip(Table(pl.DataFrame(COLUMNS).select(left), "t").written_as(kind), tmp_path)
     added = {"label": ["=x", "y", None], "confidence": [0.5, 1.0, 0.25]}
     second = round_trip(first, tmp_path, added)
-    assert second.packed == packed.removeprefix(".")
+    assert second.packed == packed
     assert second.frame.select(left).equals(first.frame)
     assert second.frame.select(left).schema == first.frame.schema
     assert second.frame.columns == [*left, *added]
@@ -169,7 +169,7 @@ def appended(table, sizes, group=256):
     return file.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet", "parquet.gz"])
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "jsonl", "parquet"])
 def test_the_bytes_are_the_same_however_the_rows_came(kind):
     table = Table(FRAME, "t", bom=kind == "csv").written_as(kind)
     whole = appended(table, [1000])
@@ -180,9 +180,6 @@ def test_the_bytes_are_the_same_however_the_rows_came(kind):
         assert whole == expected.getvalue()
     elif kind == "csv.gz":
         assert gzip.decompress(whole) == gzip.decompress(expected.getvalue())
-    elif kind == "parquet.gz":
-        frame = pl.read_parquet(io.BytesIO(gzip.decompress(whole)))
-        assert frame.equals(FRAME.with_columns(chary_label=LABELS))
     else:
         assert pl.read_parquet(io.BytesIO(whole)).equals(pl.read_parquet(io.BytesIO(expected.getvalue())))
 

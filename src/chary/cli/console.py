@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from chary.tables import Source, Table
 
-FORMATS_READ = f"{listed(FORMAT_WORDS.values(), 'or')}, also in gzip"
+FORMATS_READ = f"{listed(FORMAT_WORDS.values(), 'or')}, text also in gzip"
 TABLE = Annotated[
     list[str],
     typer.Argument(

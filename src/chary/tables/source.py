@@ -412,9 +412,7 @@ class Source:
 
     @cached_property
     def _in_batches(self) -> bool:
-        return bool(self.files) and all(
-            kind.in_batches(file) for file, kind in zip(self.files, self._formats, strict=True)
-        )
+        return bool(self.files) and all(kind.in_batches for kind in self._formats)
 
     @property
     def _is_whole(self) -> bool:

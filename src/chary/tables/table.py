@@ -20,6 +20,7 @@ from chary.options import COLUMN_OPTIONS, FORMAT_WORDS, Options
 
 MAX_COLUMNS = 4096
 PACKED = ("gz",)
+PACKABLE = ("csv", "jsonl")  # formats that are worth compressing
 # The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what decides it.
 LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
     "chary_label",
@@ -232,7 +233,8 @@ class Table:
             return self
         name, _, packed = format.lower().removeprefix(".").partition(".")
         name = _ALSO_CALLED.get(name, name)
-        if name not in FORMAT_WORDS or packed not in ("", *PACKED):
+        is_packable = packed in PACKED and name in PACKABLE
+        if name not in FORMAT_WORDS or (packed and not is_packable):
             raise TableError(
                 f"The format {shown(format)} is not known; choose {listed(FORMAT_WORDS, 'or')}, or csv.gz."
             )

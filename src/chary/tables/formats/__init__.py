@@ -15,7 +15,7 @@ from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
 from chary.tables.formats.jsonl import Jsonl
 from chary.tables.formats.xlsx import Xlsx
-from chary.tables.table import Table, TableError
+from chary.tables.table import PACKABLE, Table, TableError
 
 # In the order in which a file is looked at: what is nothing else is a CSV.
 FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Xlsx(), Jsonl(), Csv())}
@@ -46,6 +46,8 @@ def look_into(file: File) -> tuple[File, Format]:
     head = _refuse_empty(file)
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if re.match(kind.begins, head))
+    if file.packed and format.name not in PACKABLE:
+        raise TableError(f"{file.name} holds {format.words}, which is compressed by itself; unpack it.")
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
         found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"

@@ -60,15 +60,16 @@ class File:
 
     def unpacked(self) -> tuple[File, str]:
         """Return the file with the way it is packed, and the name that what is in it has."""
-        file, name = self, self.name
-        if self.head().startswith(_GZIP_MAGIC):
-            file = replace(self, packed=GZIP)
-            if name.lower().endswith(".gz"):
-                name = name[:-3]
-            if file.head().startswith(_GZIP_MAGIC):
-                raise TableError(f"{self.name} holds a gzip file, compressed twice; unpack it once.")
-        if file.head().startswith(_ZIP_MAGIC):
-            file._refuse_all_but_workbooks()
+        head = self.head()
+        if head.startswith(_ZIP_MAGIC):
+            self._refuse_all_but_workbooks()
+        if not head.startswith(_GZIP_MAGIC):
+            return self, self.name
+
+        file = replace(self, packed=GZIP)
+        if file.head().startswith((_GZIP_MAGIC, *_ZIP_MAGIC)):
+            raise TableError(f"{self.name} holds a compressed file, compressed twice; unpack it once.")
+        name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
         return file, name
 
     def chunks(self, size: int | None = None) -> Iterator[tuple[bytes, float, bool]]:
@@ -92,7 +93,7 @@ class File:
 
     def _refuse_all_but_workbooks(self) -> None:
         """Refuse a ZIP archive that is no Excel workbook; office files are named by what they are."""
-        with io.BytesIO(self.read()) if self.packed else self._raw() as raw, opened_zip(raw, self.name) as archive:
+        with self._raw() as raw, opened_zip(raw, self.name) as archive:
             names = set(archive.namelist())
         if "xl/workbook.bin" in names:
             raise TableError(f"{self.name} is a binary Excel workbook; save it as .xlsx.")
@@ -200,14 +201,11 @@ class Format:
     words: str  # what it is called in a sentence
     endings: tuple[str, ...]  # of names that promise it
     begins: bytes  # a pattern of its first bytes
+    in_batches = True  # it need not be in memory as a whole: ``head`` and ``batches`` are there
 
     def read(self, file: File, how: Reading) -> Table:
         """All its rows."""
         raise NotImplementedError
-
-    def in_batches(self, file: File) -> bool:
-        """Whether it can be read without being in memory as a whole; if so, ``head`` and ``batches`` are there."""
-        return False
 
     def head(self, file: File, how: Reading) -> Table:
         """Columns and their types without rows, as in ``read``."""

@@ -46,7 +46,7 @@ class Parquet(Format):
     name, words, endings, begins = "parquet", "a Parquet file", (".parquet", ".pq"), b"PAR1"
 
     def read(self, file: File, how: Reading) -> Table:
-        source = file.read() if file.packed or file.path is None else file.path
+        source = file.data if file.path is None else file.path
         _refuse_unsound_pages(source, file.name)
         with _damage_told(file.name):
             lazy = _scan(source)
@@ -58,9 +58,6 @@ class Parquet(Format):
             frame = pl.read_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
         refuse_large(frame, file.name)
         return Table(frame, file.name)
-
-    def in_batches(self, file: File) -> bool:
-        return not file.packed
 
     def head(self, file: File, how: Reading) -> Table:
         _refuse_unsound_pages(file.data if file.path is None else file.path, file.name)

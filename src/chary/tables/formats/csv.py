@@ -52,9 +52,6 @@ class Csv(Format):
         frame = pl.concat([first.frame, *(table.frame for table in others)], rechunk=True)
         return replace(others[-1], frame=frame)
 
-    def in_batches(self, file: File) -> bool:
-        return True
-
     def head(self, file: File, how: Reading) -> Table:
         table = next(_batches(file, how, CHUNK)).table
         return replace(table, frame=table.frame.clear())

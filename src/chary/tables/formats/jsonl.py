@@ -47,9 +47,6 @@ class Jsonl(Format):
     def read(self, file: File, how: Reading) -> Table:
         return next(_batches(file, how, None)).table
 
-    def in_batches(self, file: File) -> bool:
-        return True
-
     def head(self, file: File, how: Reading) -> Table:
         seen = pl.DataFrame()
         for batch in _batches(file, how, CHUNK):

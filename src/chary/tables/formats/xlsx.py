@@ -50,7 +50,8 @@ class Xlsx(Format):
     """A workbook is a ZIP archive: whether one is, is looked up in it."""
 
     name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
-    begins = b"PK"  # of an archive that was not unpacked
+    begins = b"PK"
+    in_batches = False
 
     def read(self, file: File, how: Reading) -> Table:
         frame, notes = _read_sheet(file.read(), file.name, how)
