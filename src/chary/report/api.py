@@ -630,7 +630,7 @@ class TableModel:
         return classifier.predict_confidence(preparation.transform(_table(data, **reading).frame))
 
     def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
-        """The rows of ``data`` with ``chary_label`` and ``chary_confidence``.
+        """The same kind of frame as ``data`` with ``chary_label`` and ``chary_confidence``.
 
         And with ``chary_p_`` of each class if ``probabilities`` are asked for.
         """

@@ -748,7 +748,7 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
-    can hold it. Anything else becomes a polars frame.
+    can hold it. A file becomes a polars frame of its cells.
     """
     if table.blank is not None:
         if rows is None:
@@ -759,7 +759,7 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
         frame = frame if rows is None else frame[rows]
-        return frame.with_columns([column.alias(name) for name, column in added.items()])
+        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
     data = data if rows is None else data.iloc[rows]
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
@@ -769,7 +769,7 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
 
 
 def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
-    """Make a frame of columns alone, one value for each of the ``rows`` or for all; pandas if that was given."""
+    """Make a frame of columns alone, of the kind that was given: a value for each of the ``rows``, or for all."""
     frame = alone(data, columns)
     return frame.set_index(data.index if rows is None else data.index[rows]) if is_pandas(data) else frame
 
@@ -777,10 +777,22 @@ def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
     """The same with rows of their own: whatever index there is does not fit them."""
     if not is_pandas(data):
-        return pl.DataFrame(dict(columns))
+        return _of_its_kind(data, pl.DataFrame(dict(columns)))
     import pandas as pd
 
     return pd.DataFrame(dict(columns))
+
+
+def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
+    """Make a frame of the library that the data came from, if it takes one; otherwise keep it polars."""
+    library = type(data).__module__.partition(".")[0].lstrip("_")
+    makers: dict[str, Callable[[], Any]] = {
+        "pyarrow": frame.to_arrow,
+        "datasets": lambda: type(data).from_polars(frame),
+        "ibis": lambda: sys.modules[library].memtable(frame),
+        "duckdb": lambda: sys.modules[library].from_arrow(frame.to_arrow()),
+    }
+    return makers.get(library, lambda: frame)()
 
 
 def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
