@@ -68,6 +68,16 @@ def read(path, table):
     return read_audit(path, table, "animal", target_labels(table, "animal"))
 
 
+def test_a_sheet_that_lost_its_origin_gets_the_limits_that_hold_at_any_moment(table, drawn):
+    answer(drawn)
+    assert not read(drawn, table).stopped
+
+    answer(drawn, lambda frame: frame.drop(CLASSES))
+    without_origin = read(drawn, table)
+    assert without_origin.stopped
+    assert "the wider ones that hold whenever the person stopped" in without_origin.warnings[-1]
+
+
 def test_the_file_holds_the_drawn_rows_and_no_answer(table, drawn):
     rows = draw(target_labels(table, "animal").labeled, K, 0)
     frame = pl.read_csv(drawn, infer_schema=False)

@@ -56,7 +56,7 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     assert sees in page
     assert "did not see the labels" not in page
     assert not path.with_name("my tickets.judged.csv").exists()
-    enlarge = shlex.split(out.partition("about half as wide):")[2].split("\n")[0])[1:]
+    enlarge = shlex.split(out.partition("takes about four times as many rows):")[2].split("\n")[0])[1:]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
     assert "30 more rows were drawn at random" in out

@@ -132,9 +132,6 @@ def source_seeds() -> list[bytes]:
     )
     text = frame.write_csv()
     csv_bytes = text.encode()
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.writestr("t.csv", csv_bytes)
     return [
         csv_bytes,
         frame.write_csv(separator=";").replace(".", ",").encode("cp1252"),
@@ -147,7 +144,6 @@ def source_seeds() -> list[bytes]:
         _parquet(nested, compression="uncompressed"),
         _workbook(frame),
         gzip.compress(csv_bytes, mtime=0),
-        archive.getvalue(),
     ]
 
 

@@ -188,7 +188,7 @@ def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, 
         (record, json.dumps(content | {"settings": {"format": "jsonl"}}).encode(), "was made with other settings"),
     ]:
         path.write_bytes(text)
-        with pytest.raises(TableError, match=f"{why}; pass the parameter overwrite to overwrite it"):
+        with pytest.raises(TableError, match=f"{why}; pass the parameter force to overwrite it"):
             finished(predictor, task)
         path.write_bytes(kept[path])
 

@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
-from chary.audit.sheet import RANDOM, SKIPPED, SheetRow, TableCells, cells_of, read_origin, read_sheet, sheet_rows
+from chary.audit.sheet import (
+    CLASSES,
+    RANDOM,
+    SKIPPED,
+    SheetRow,
+    TableCells,
+    cells_of,
+    read_origin,
+    read_sheet,
+    sheet_rows,
+)
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
@@ -263,8 +273,15 @@ def match_answers(
     drawn = np.array([numbers.get(place, -1) for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
     origin = read_origin(audit)
-    about: dict[str, Any] = {"stopped": origin.stopped, "options": origin.options} if origin else {}
-    return replace(answers, annotators=annotators, **about)
+    if origin is not None:
+        return replace(answers, annotators=annotators, stopped=origin.stopped, options=origin.options)
+
+    # Nothing tells whether the person saw the figures while labelling, so the limits must hold at any moment.
+    warning = (
+        f"{audit.name} has no usable column {shown(CLASSES)}, so nothing tells how it was filled in: "
+        "the limits are the wider ones that hold whenever the person stopped."
+    )
+    return replace(answers, annotators=annotators, stopped=True, warnings=[*answers.warnings, warning])
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:

@@ -547,7 +547,7 @@ def as_data(value: Any) -> Any:
 
 # ------------------------------------------------------------ what to do next
 
-_HALF_AS_WIDE = "four times as many rows make them about half as wide"
+_HALVING = "halving their width takes about four times as many rows"
 _FEW_COLUMNS = 3  # that are named one by one, with a code of their own
 
 
@@ -698,11 +698,11 @@ def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
         of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], summary["audited"], hints, caveat, of))
     people = summary["annotators"]
-    words, how = f"To narrow the intervals, label more rows (your answers are kept; {_HALF_AS_WIDE})", hints.draw
+    words, how = f"To narrow the intervals, label more rows (your answers are kept; {_HALVING})", hints.draw
     if not summary["stopped"]:
         words = (
             "To narrow the intervals, label more rows (your answers are kept; then only the wider limits hold, "
-            f"those for looking while labelling; {_HALF_AS_WIDE})"
+            f"those for looking while labelling; {_HALVING})"
         )
     if summary["unfinished"]:
         words, how = f"To see all figures, label the {counted(summary['left'], 'row')} left", hints.fill

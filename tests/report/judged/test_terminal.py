@@ -24,7 +24,7 @@ def test_every_question_has_its_answer(judged):
         "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
-        "about half as wide):  chary judge t.csv -k 60",
+        "takes about four times as many rows):  chary judge t.csv -k 60",
     ):
         assert said in out
 
