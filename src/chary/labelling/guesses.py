@@ -32,9 +32,9 @@ _SAME_CLASSES = 0.8
 _LEAST_KAPPA = 0.4
 _BY_CHANCE = 0.05
 # The model's labels take the place of the column's if it has at least so many more held-out rows right. With a
-# column that is right in 78 % and 30 labels, one row more is too little: a draw fell 9 points below the column.
-# Three and five rows are equally safe on the 12 tables of benchmarks/results/guesses.txt; five is the more
-# cautious. Seven rows cost 2.6 points of what 100 labels gain.
+# column that is right in 78 % and 30 labels or audited rows, one and three rows more are too little: a draw fell 9
+# points below the column. With five none did, on 50 tables (benchmarks/results/guesses.txt). Seven rows cost up to
+# 1.3 points of what 100 labels gain.
 _CLEAR_GAIN = 5
 _NAMED = 3  # guesses in a sentence
 
