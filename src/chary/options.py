@@ -32,10 +32,9 @@ _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 # What a sheet says in another way, or what concerns the draw alone.
 _NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers")
-# What labels depend on: others than those that a sheet was drawn with are said.
+# What says how columns are read.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
-# What names columns.
-COLUMN_OPTIONS = ("target", "labels", "confidence", "by", "hide", *_COLUMNS)
+# What labels depend on: others than those that a sheet was drawn with are said.
 _DECIDING = (*_COLUMNS, "class_prior", "aim", "learner", "rounds")
 
 Names = tuple[str, ...]

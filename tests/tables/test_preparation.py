@@ -40,7 +40,6 @@ WRITTEN_OTHERWISE = [
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in %"),
-    (["57.330,18", "1.234,5"] * 30, ["3.754", "2.486"], "holds '3.754': 2 of 2 .* such as 1.234,5"),
     (["3.8 MB/s", "4 MB/s"] * 30, ["3.8 Mb/s"], "holds '3.8 Mb/s': 1 of 1 .* numbers in MB/s"),
     (["3.8 MWh", "4 MWh"] * 30, ["3.8 mWh"], "holds '3.8 mWh': 1 of 1 .* numbers in MWh"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
@@ -157,7 +156,9 @@ def test_values_are_finite_and_bounded_however_large_the_cells():
 
 def test_a_missing_column_is_named():
     preparation = TablePreparation().fit({"a": [1, 2, 3], "b": [1, 5, 3]})
-    with pytest.raises(TableError, match="Column 'b' is missing"):
+    with pytest.raises(
+        TableError, match=r"Column 'b' is missing, and the model learned from it; the table has 'a'\.$"
+    ):
         preparation.transform({"a": [1]})
 
 
@@ -385,7 +386,7 @@ def test_nothing_is_refused_of_a_table_without_rows(prepared):
     forms.refuse()
 
 
-def test_unicode_spellings_of_cells_and_names_are_one():
+def test_unicode_spellings_of_cells_are_one_and_those_of_names_are_shown():
     nfc, nfd = "caf\u00e9", "cafe\u0301"
     cells = {nfc: [nfc, nfd, "bar", "bar\u200b"] * 10, "n": ["1", "\u200e2", "3", "NA\u200b"] * 10}
     preparation = TablePreparation().fit(cells)
@@ -393,10 +394,8 @@ def test_unicode_spellings_of_cells_and_names_are_one():
     assert preparation.get_feature_names_out().tolist() == names
     X = preparation.transform(cells)
     np.testing.assert_array_equal(X[:4, 1:], [[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 1, 0]])
-    renamed = pl.DataFrame(cells).rename({nfc: f"{nfd} "})
-    np.testing.assert_array_equal(preparation.transform(renamed), X)
-    with pytest.raises(TableError, match="is missing; the model was trained with it"):  # which of the two?
-        preparation.transform(renamed.with_columns(pl.lit("x").alias(f"{nfd}\u200b")))
+    with pytest.raises(TableError, match=r"'caf\u00e9' is missing, .* did you mean 'cafe\\u0301'\?"):
+        preparation.transform(pl.DataFrame(cells).rename({nfc: nfd}))
 
 
 def test_without_some_columns_the_others_have_the_features_that_they_had():

@@ -10,7 +10,6 @@ import pytest
 
 from chary._words import Parameter, Step, visible
 from chary.cli import main
-from chary.options import Options
 from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.cells import cell_texts, shown_cells
@@ -27,7 +26,6 @@ from chary.tables.table import (
     row_bytes,
     texts,
     total_bytes,
-    with_names_of,
 )
 from chary.tables.target import UndecidedError
 
@@ -94,7 +92,7 @@ def test_what_is_made_of_a_folder_goes_next_to_it(tmp_path, monkeypatch):
 def test_a_table_is_written_in_the_format_asked_for():
     table = Table(pl.DataFrame(), "t", ";", path="t.csv", files=("t.csv",))
     assert table.written_as(None) is table
-    assert table.written_as("NDJSON").format == "jsonl"
+    assert table.written_as("JSONL").format == "jsonl"
     assert table.written_as("csv").delimiter == ";"
     assert Table(pl.DataFrame(), "t").written_as("csv").delimiter == ","
     assert table.written_as("jsonl.gz").suffix == ".jsonl.gz"
@@ -222,17 +220,3 @@ def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
     assert total_bytes(binary) == row_bytes(binary).sum()
     assert total_bytes(frame) == expected.sum()
     assert total_bytes(frame.clear()) == 0
-
-
-def test_columns_are_found_that_were_typed_in_another_unicode_form():
-    table = Table(pl.DataFrame({"Gr\u00f6\u00dfe": [1], "caf\u00e9 x": [2], "a\u0301": [3], "\u00e1": [4]}), "t")
-    typed = Options(
-        target="Gro\u0308\u00dfe",
-        drop=("cafe\u0301\u00a0x", "a\u0301"),
-        missing=("-9", "Gro\u0308\u00dfe=99"),
-        dates=("b=day-first",),
-    )
-    found = with_names_of(table, typed)
-    assert (found.target, found.drop) == ("Gr\u00f6\u00dfe", ("caf\u00e9 x", "a\u0301"))  # two are alike: as typed
-    assert (found.missing, found.dates) == (("-9", "Gr\u00f6\u00dfe=99"), ("b=day-first",))
-    assert with_names_of(table, Options(labels=("none",))) == Options(labels=("none",))

@@ -44,11 +44,10 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     from chary._files import folders_for
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
-    from chary.tables.table import rows_that_count, with_names_of
+    from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
     table, large = console.open_table(file, replace(options, format=None)), None
-    options = with_names_of(table if isinstance(table, Table) else table.table, options)
     target, reading = str(options.target), options.target_reading
     if not isinstance(table, Table):
         large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))

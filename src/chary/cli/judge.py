@@ -37,14 +37,12 @@ def judge_command(file: console.TABLE, options: Options, as_json: console.JSON =
     console.require_readable(*file, *([] if options.audit is None else [options.audit]))
     from chary.tables import open_source
     from chary.tables.source import flattened
-    from chary.tables.table import with_names_of
 
     with console.steps() as step:
         step("Reading")
         with console.quietly():
             source = open_source(file, reserved=(), **options.reading)
             scan = flattened(source)
-            options = with_names_of(scan.table, options)
         if options.audit is not None:
             step("Judging")
             summary, hints, paths = _judge(scan, source, file, options)

@@ -48,13 +48,11 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
     from chary.report.summary import Hints, summarize_diagnosis
     from chary.report.terminal import show_diagnosis
     from chary.tables import read_table
-    from chary.tables.table import with_names_of
 
     with console.steps() as step:
         step("Reading")
         with console.quietly():
             table = read_table(file, **options.reading)
-        options = with_names_of(table, options)
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
     console.tell(
@@ -83,14 +81,13 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     from chary.report.summary import Hints, summarize
     from chary.tables import Table
     from chary.tables.formats import require_writable
-    from chary.tables.table import refuse_taken, with_names_of
+    from chary.tables.table import refuse_taken
     from chary.tables.target import target_labels
 
     with console.steps() as step:
         step("Reading")
         source = console.open_table(files, options)
         table = source if isinstance(source, Table) else source.table
-        options = with_names_of(table, options)
         if source is table:  # a wrong target is said first
             labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())

@@ -396,7 +396,8 @@ class LabeledTable(Fit, LabeledRows):
         """(n, d) What the model makes of the cells of all rows, or of some."""
         preparation = self.model[0]
         frame = self.table.frame.drop(self.target)[rows]
-        return preparation.part(frame, preparation.forms(), order="C")  # the whole of it was found to be readable
+        # The whole table was found to be readable.
+        return np.ascontiguousarray(preparation.part(frame, preparation.forms()))
 
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.

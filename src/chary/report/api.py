@@ -34,7 +34,7 @@ from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis,
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.source import aligned, alone, extended, flattened, like
-from chary.tables.table import ACCEPT, LABEL, WHY, with_names_of
+from chary.tables.table import ACCEPT, LABEL, WHY
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -147,7 +147,7 @@ def label(
     options = Options.of(**settings | {"target": str(target)})
     table = _table(data, **options.reading)
     with _notebook_bar() as step:
-        return Result(data, label_table(table, with_names_of(table, options), progress=step))
+        return Result(data, label_table(table, options, progress=step))
 
 
 def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
@@ -176,7 +176,7 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     """
     chosen = Options.of("diagnose", target=str(target), **options)
     table = _table(data, **chosen.reading)
-    result = diagnose_table(table, with_names_of(table, chosen))
+    result = diagnose_table(table, chosen)
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
@@ -212,7 +212,7 @@ def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options:
     chosen = Options.of("judge", labels=labels, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
     audit = aligned(audit, data, source.n_rows, "the truth")
-    return Judged(data, judge_table(source, audit, with_names_of(source.table, chosen), level))
+    return Judged(data, judge_table(source, audit, chosen, level))
 
 
 def draw_rows(
@@ -249,7 +249,7 @@ def draw_rows(
     """
     chosen = Options.of("judge", labels=labels, force=force, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
-    draw_to_judge(source, path, with_names_of(source.table, chosen), k)
+    draw_to_judge(source, path, chosen, k)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

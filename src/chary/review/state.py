@@ -25,7 +25,6 @@ from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
 from chary.tables.formats.base import state_of
 from chary.tables.source import flattened
-from chary.tables.table import with_names_of
 from chary.tables.target import UndecidedError
 
 PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
@@ -55,7 +54,6 @@ def begin(paths: Sequence[str], options: Options) -> Workbench:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
     source = open_source(list(paths), reserved=(), **options.reading)
     table = (flattened(source) if options.labels else source).read()
-    options = with_names_of(table, options)
     require_writable(table)
     settings, notice = files.paths_of(table, False).settings, ""
     chosen = files.resumed(settings, options)

@@ -418,10 +418,6 @@ class Kind:
         """Of cells that hold something and yet have no number, those that are written otherwise than here."""
         return without
 
-    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
-        """Cells of new rows that may mean something else, and whether others show that they do not."""
-        return None
-
     def expected(self, column: Column) -> str:
         """How the cells of this column are written, for who wrote them otherwise; a grouped kind is not asked."""
         raise NotImplementedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from chary.tables.cells import (
 )
 from chary.tables.columns import find_column, kind_of
 from chary.tables.source import from_dataframe
-from chary.tables.table import MAX_COLUMNS, TableError, column_hint, comparable_name
+from chary.tables.table import MAX_COLUMNS, TableError, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.
 _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
@@ -199,32 +199,28 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
         """Features (n, d), and how many cells of each used column hold no number; categories are not counted."""
         forms = self.forms()
-        features = self.part(from_dataframe(X), forms, order="C")
+        features = self.part(from_dataframe(X), forms)
         forms.refuse()
-        return features, forms.missing
+        return np.ascontiguousarray(features), forms.missing
 
     def forms(self) -> Forms:
         """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
         check_is_fitted(self)
         return Forms([(place.column, place.kind) for place in self._numbers], self.numeric)
 
-    def part(self, frame: pl.DataFrame, forms: Forms, order: Literal["C", "F"] = "F") -> NDArray[np.float32]:
+    def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
         """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
 
         What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
-        column as it should be, or one of a column that is written otherwise. ``order`` is that of the array.
+        column as it should be, or one of a column that is written otherwise. The array has its columns together,
+        as the cells have theirs.
         """
-        called = self.require_columns(frame.columns)
-        frame = frame.rename({theirs: own for own, theirs in called.items() if theirs != own})
+        self.require_columns(frame.columns)
         frame = self._without_codes(frame, [column.name for column in self.columns_])
-        features = np.empty((frame.height, self._n_features), np.float32, order=order)
+        features = np.empty((frame.height, self._n_features), np.float32, order="F")
         size = max(1, _CHUNK_CELLS // features.shape[1])
         for start in range(0, frame.height, size):
-            rows = features[start : start + size]
-            columns = rows if order == "F" else np.empty_like(rows, order="F")  # as the cells lie in memory
-            self._fill(frame.slice(start, size), forms, columns)
-            if columns is not rows:
-                rows[:] = columns
+            self._fill(frame.slice(start, size), forms, features[start : start + size])
         return features
 
     def _fill(self, frame: pl.DataFrame, forms: Forms, features: NDArray[np.float32]) -> None:
@@ -242,23 +238,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             for code, j in enumerate(range(place.here.start, place.here.stop)):
                 np.equal(codes, code, out=features[:, j])
 
-    def require_columns(self, names: Sequence[str]) -> dict[str, str]:
-        """What each column that the model goes by is called among these ``names``; refused if one is missing.
-
-        Names in another Unicode form, or with other white space, are the same.
-        """
-        present, called, alike = set(names), dict[str, str](), dict[str, list[str]]()
-        used = {column.name for column in self.columns_ if column.used}
-        for name in names:
-            alike.setdefault(comparable_name(name), []).append(name)
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse a table without one of the columns that the model goes by."""
+        present = set(names)
         for column in self.columns_:
-            if not column.used:
-                continue
-            found = [column.name] if column.name in present else alike.get(comparable_name(column.name), [])
-            if len(found) != 1 or (found[0] != column.name and found[0] in used):
-                raise TableError(f"Column {shown(column.name)} is missing; the model was trained with it: add it.")
-            called[column.name] = found[0]
-        return called
+            if column.used and column.name not in present:
+                hint = column_hint(column.name, names)
+                raise TableError(f"Column {shown(column.name)} is missing, and the model learned from it; {hint}")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature; ``input_features`` is not used."""
@@ -384,48 +370,48 @@ class Forms:
 
     def __init__(self, columns: Sequence[tuple[Column, Kind]], forced: Sequence[str] = ()) -> None:
         self._columns, self._forced = {column.name: (column, kind) for column, kind in columns}, forced
-        # Of a column, cells that are "filled", "missing" a number, "unread", or "doubted".
-        self._n: Counter[tuple[str, str]] = Counter()
-        self._first: dict[tuple[str, str], Any] = {}  # unread or doubted cell
-        self._proven: set[str] = set()  # columns in which a cell shows that none is written otherwise
+        self._n_filled: Counter[str] = Counter()  # cells that hold something, by column
+        self._n_missing: Counter[str] = Counter()  # cells without a number
+        self._n_unread: Counter[str] = Counter()  # cells that are written otherwise than in ``fit``
+        self._first_unread: dict[str, Any] = {}
 
     @property
     def missing(self) -> dict[str, int]:
         """How many cells of each column hold no number; where one of its numbers is missing, all are."""
-        return {name: self._n[name, "missing"] for name in self._columns}
+        return {name: self._n_missing[name] for name in self._columns}
 
     def see(self, name: str, cells: pl.Series, missing: NDArray[np.bool_] | None) -> None:
         """Cells of a column in a part of the table, and which of them have no number, if any."""
+        self._n_filled[name] += len(cells)
+        if missing is None:
+            return
         column, kind = self._columns[name]
-        without = filled_cells(cells.clear() if missing is None else cells.filter(missing))
-        n_missing = 0 if missing is None else int(missing.sum())
-        self._n.update({(name, "filled"): len(cells) - n_missing + len(without), (name, "missing"): n_missing})
-        odd = {"unread": kind.unread(without, column)}
-        if (doubt := kind.doubted(cells, column)) is not None:
-            odd["doubted"] = doubt[0]
-            self._proven |= {name} if doubt[1] else set()
-        for why, which in odd.items():
-            self._n[name, why] += len(which)
-            if len(which):  # a list as such, not as a column of its own
-                self._first.setdefault((name, why), which.head(1).to_list()[0])
+        without_number = cells.filter(missing)
+        filled = filled_cells(without_number)
+        unread = kind.unread(filled, column)
+        self._n_filled[name] -= len(without_number) - len(filled)
+        self._n_missing[name] += len(without_number)
+        self._n_unread[name] += len(unread)
+        if len(unread):
+            self._first_unread.setdefault(name, unread.head(1).to_list()[0])
 
     def add(self, later: Forms) -> None:
         """What was seen of the rows that follow."""
-        self._n.update(later._n)
-        self._first = {**later._first, **self._first}
-        self._proven |= later._proven
+        self._n_filled.update(later._n_filled)
+        self._n_missing.update(later._n_missing)
+        self._n_unread.update(later._n_unread)
+        self._first_unread = {**later._first_unread, **self._first_unread}
 
     def refuse(self) -> None:
         """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
         for name, (column, kind) in self._columns.items():
-            n = self._n[name, "filled"]
-            in_doubt = name not in self._proven and self._n[name, "doubted"] > n / 2
-            why = name, "doubted" if in_doubt else "unread"
-            n_odd = self._n[why]
-            usual = n - n_odd >= READABLE * n or binom.sf(n_odd - 1, n, 1 - READABLE) >= _UNLIKELY
-            if n == 0 or (n_odd < n and (usual or name in self._forced)):
+            n = self._n_filled[name]
+            n_unread = self._n_unread[name]
+            is_usual = binom.sf(n_unread - 1, n, 1 - READABLE) >= _UNLIKELY
+            if n_unread == 0 or (n_unread < n and (is_usual or name in self._forced)):
                 continue
+            first = shown(self._first_unread[name])
             raise TableError(
-                f"Column {shown(name)} holds {shown(self._first[why])}: {n_odd:,} of {n:,} cells cannot be read, "
+                f"Column {shown(name)} holds {first}: {n_unread:,} of {n:,} cells cannot be read, "
                 f"because the model learned from {kind.expected(column)}; write them the same way."
             )

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from chary._words import Parameter, Step, listed, parts_of, shown, visible
-from chary.options import COLUMN_OPTIONS, FORMAT_WORDS, Options
+from chary.options import FORMAT_WORDS
 
 MAX_COLUMNS = 4096
 PACKED = ("gz",)
@@ -35,9 +35,8 @@ LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
 NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _FIXED_SPACES = "\u00a0\u2007\u202f"
 _WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPACES}]")
-_ALSO_CALLED = {"ndjson": "jsonl", "pq": "parquet", "excel": "xlsx"}
 _TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
-_ENDINGS = (*(f".{name}" for name in (*FORMAT_WORDS, *_ALSO_CALLED)), *_TEXTS, ".json")
+_ENDINGS = (*(f".{name}" for name in FORMAT_WORDS), *_TEXTS, ".json", ".ndjson")
 
 
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
@@ -232,7 +231,6 @@ class Table:
         if not format:
             return self
         name, _, packed = format.lower().removeprefix(".").partition(".")
-        name = _ALSO_CALLED.get(name, name)
         is_packable = packed in PACKED and name in PACKABLE
         if name not in FORMAT_WORDS or (packed and not is_packable):
             raise TableError(
@@ -313,43 +311,13 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     >>> column_hint("aeg", ["id", "age"])
     "did you mean 'age'?"
     """
-    if (
-        same := [column for column in columns if comparable_name(column) == comparable_name(name)]
-    ) and name != same[0]:
-        return f"did you mean {told_apart(same[0])}, the same letters in another Unicode form?"
     near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
-    listed = ", ".join(shown(column) for column in columns[:8]) + (", ..." if len(columns) > 8 else "")
-    return f"did you mean {shown(near[0])}?" if near else f"it has {listed}."
-
-
-def with_names_of(table: Table, options: Options) -> Options:
-    """Options in which columns are called as in the table, where they were typed in another Unicode form."""
-    called: dict[str, list[str]] = {}
-    for name in table.frame.columns:
-        called.setdefault(comparable_name(name), []).append(name)
-
-    def own(text: str) -> str:
-        """A name, or a name and what is said of that column."""
-        for end in (len(text), text.rfind("=")):
-            found = called.get(comparable_name(text[:end]), []) if end > 0 else []
-            if text[:end] not in table.frame.columns and len(found) == 1:
-                return found[0] + text[end:]
-        return text
-
-    changed: dict[str, Any] = {}
-    for field_name in COLUMN_OPTIONS:
-        given = getattr(options, field_name)
-        changed[field_name] = own(given) if isinstance(given, str) else given and tuple(map(own, given))
-    return replace(options, **changed)
-
-
-def comparable_name(name: str) -> str:
-    """What two names of columns have in common that only a program tells apart.
-
-    >>> comparable_name("Gro\\u0308ße ") == comparable_name("Gr\\u00f6ße")
-    True
-    """
-    return " ".join(composed(name).split())
+    if near:
+        return f"did you mean {told_apart(near[0])}?"
+    first_names = ", ".join(shown(column) for column in columns[:8])
+    if len(columns) > 8:
+        first_names += ", ..."
+    return f"the table has {first_names}."
 
 
 def told_apart(text: str) -> str:

@@ -36,11 +36,7 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         (["2024-01-31 10:30", "2024-02-01 11:00"], "ymd time", "with the time of day"),
         (["2024-01-31 10:30Z", "2024-02-01 11:00+01:00"], "ymd time", "with the time of day"),
         (["2024-01-31 10:30", "2024-02-01 11:00+01:00"], "ymd time", "with the time of day"),
-        (
-            ["2024-01-31 10:30", "2024-02-01 11:15", "2024-02-01"],
-            "ymd",
-            "the time of day, which some cells have, is not used",
-        ),
+        (["2024-01-31 10:30", "2024-02-01 11:15", "2024-02-01"], "ymd", ""),
         (
             [*["2024-01-31 10:30", "2024-02-01 11:15"] * 50, "2024-02-01"],
             "ymd time",
@@ -48,7 +44,6 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
         ),
         (["31 Jan 2024", "1. Feb. 2024"], "dby", ""),
         ([20240131, 20240201], "compact", ""),
-        (["1/31/24", "2/1/24"], "mdy2", "month first, years of two digits read as 2024"),
     ],
 )
 def test_forms_and_notes(cells, form, note):
@@ -67,9 +62,9 @@ def test_what_is_no_date():
     ("cells", "orders"),
     [
         (["03/04/2024", "05/06/2023"], {"": "dmy", "day-first": "dmy", "month-first": "mdy", "year-first": "dmy"}),
-        (["10/07/18", "28/11/19", "03/01/18"], {"": "dmy2", "year-first": "ymd2"}),
+        (["10/07/18", "24/11/19", "03/01/18"], {"": "dmy2", "year-first": "ymd2"}),
         (["10.07.18", "28.11.19", "03.01.18"], {"": "dmy2"}),
-        (["18-07-10", "18-11-28", "19-01-03"], {"": "ymd2", "day-first": "dmy2"}),
+        (["18-07-10", "18-11-25", "19-01-03"], {"": "ymd2", "day-first": "dmy2"}),
         (["01/02/03", "04/05/06"], {"": "dmy2", "month-first": "mdy2", "year-first": "ymd2"}),
         (["1/31/2024", "2/1/2024"], {"": "mdy", "day-first": "mdy"}),  # what can be read in one way only
     ],
@@ -209,28 +204,20 @@ def test_a_few_odd_cells_are_missing():
 @pytest.mark.parametrize(
     ("years", "read", "doubtful"),
     [
-        ([60, 62, 68], [1960, 1962, 1968], True),  # not 2060
-        ([98, 99, 0, 5], [1998, 1999, 2000, 2005], False),
-        ([33, 60, 71, 88, 3, 15], [1933, 1960, 1971, 1988, 2003, 2015], True),  # far apart: none in the future
-        ([15, 22, 34], [2015, 2022, 2034], False),  # contracts, of which some have not ended
+        ([60, 62, 68], [1960, 1962, 1968], False),  # not 2060
+        ([98, 99, 0, 26], [1998, 1999, 2000, 2026], False),
+        ([15, 22, 34], [2015, 2022, 2034], True),  # contracts that have not ended, or early birthdays
     ],
 )
-def test_the_century_of_years_of_two_digits(monkeypatch, years, read, doubtful):
+def test_years_of_two_digits_end_ten_years_from_now(monkeypatch, years, read, doubtful):
     monkeypatch.setattr("chary.tables.columns.dates._this_year", lambda: 2026)
     cells = pl.Series("x", [f"28-Feb-{year:02d}" for year in years])
     column = KIND.find(cells)
-    assert column.note == f"years of two digits read as {min(read)} to {max(read)}"
+    assert (column.form, column.note) == ("dby:2036", "years of two digits read as 1937 to 2036")
     assert column.doubtful is doubtful
+    monkeypatch.undo()  # a model goes on reading as it did
     assert KIND.read(cells, column)[:, 0].tolist() == read
-    monkeypatch.undo()  # a model goes on reading as it did, and one of old as POSIX does
-    assert KIND.read(cells, column)[:, 0].tolist() == read
-    assert KIND.read(cells[:1], Column("x", "date", form="dby"))[0, 0] == 1900 + years[0] + 100 * (years[0] < 69)
     assert KIND.expected(column) == "dates such as 31 Jan 2024"
-
-
-def test_new_rows_are_read_near_those_that_were_seen():
-    column = KIND.find(pl.Series("x", ["28-Feb-70", "28-Feb-99", "28-Feb-20"]))
-    assert KIND.read(pl.Series(["28-Feb-65", "28-Feb-27"]), column)[:, 0].tolist() == [1965, 2027]
 
 
 def test_of_a_hundred_cells_two_may_be_something_else():
@@ -250,16 +237,6 @@ def test_between_points_the_day_comes_first_and_between_other_marks_that_is_a_gu
     ):
         found = KIND.find(pl.Series("x", cells * 5))
         assert (found.form, found.doubtful) == ("dmy", doubtful)
-
-
-def test_the_century_of_one_year_alone(monkeypatch):
-    monkeypatch.setattr("chary.tables.columns.dates._this_year", lambda: 2026)
-    for cells, form, note in (
-        (["28.02.95", "27.02.95"], "dmy2:2045", "day first, years of two digits read as 1995"),
-        (["28.02.24", "27.02.24"], "dmy2", "day first, years of two digits read as 2024"),
-    ):
-        found = KIND.find(pl.Series("x", cells))
-        assert (found.form, found.note) == (form, note)
 
 
 def test_months_in_french():

@@ -103,7 +103,9 @@ def test_one_number_is_enough_where_somebody_says_so():
 def test_what_might_have_been_numbers_says_why_it_is_not():
     column = found(["5 km", "3 mi"] * 30)
     assert (column.kind, column.doubtful) == ("categorical", True)
-    assert column.note == "2 values, not read as numbers: units differ ('km' and 'mi')"
+    assert column.note == (
+        "2 values, 50% of the cells are numbers, others such as '3 mi' are not; --numeric reads it so"
+    )
     assert not found(["red", "blue"] * 30).doubtful
     assert not found([f"{i} word" if i % 3 else "word" for i in range(N)]).used
 

@@ -116,8 +116,7 @@ def test_a_row_alone_may_hold_a_word_that_stood_for_a_number_before():
 
 
 def test_a_unit_and_other_doubts_are_told():
-    for cells in (["5 km", "7 km"], ["00501", "90210"]):
-        assert KIND.find(pl.Series("x", cells)).doubtful
+    assert KIND.find(pl.Series("x", ["5 km", "7 km"])).doubtful
     for cells in (["$5", "$7"], ["5 %", "7 %"], ["01", "12"]):
         assert not KIND.find(pl.Series("x", cells)).doubtful
     assert KIND.find(pl.Series("x", ["5", "a", "b"]), forced=True).doubtful
@@ -127,12 +126,15 @@ def test_a_unit_and_other_doubts_are_told():
 
 def test_why_there_are_no_numbers():
     for cells, why in (
-        (["red", "5"], ""),
+        (["red", "blue", "5"], ""),
         ([1, 2], ""),
         (["5", "6"], ""),
-        (["5 km", "3 mi", "4 km"], "not read as numbers: units differ ('km' and 'mi')"),
+        (
+            ["5 km", "3 mi", "4 km"],
+            "67% of the cells are numbers, others such as '3 mi' are not; --numeric reads it so",
+        ),
         (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not; --numeric reads it so"),
-        (["1-5", "6-10"], "contains digits but not numbers"),
+        (["1-5", "6-10"], ""),
     ):
         assert why_no_numbers(pl.Series(cells)) == why
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.options import flag_of
-from chary.tables.cells import DATE, FEW, MANY, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
+from chary.tables.cells import DATE, FEW, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -45,10 +45,11 @@ _MONTHS = {
     11: "nov", 12: "dec dez déc dic",
 }  # fmt: skip
 _MONTH_OF = {word: month for month, words in _MONTHS.items() for word in words.split()}
-# Years of two digits end here where nothing tells otherwise, as POSIX has it: 69 is 1969, and 68 is 2068.
+# Years of two digits end so many years from now: most lie behind, contracts and plans a few years ahead.
+_YEARS_AHEAD = 10
+# They end here if a form does not say it, as POSIX has it: 69 is 1969, and 68 is 2068.
 _LAST_YEAR = 2068
-# Such dates lie in the future only where all dates of the column, today among them, lie within so many years.
-_NEAR_YEARS = 30
+_TIME_USED = " time"  # at the end of a form
 _NOTES = {
     "dmy": "day first",
     "mdy": "month first",
@@ -66,7 +67,7 @@ _TYPES = (pl.Date, pl.Datetime)
 class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
-    A form is an order of day, month and year, and ":2026" if years of two digits end there; then "time" if the
+    A form is an order of day, month and year, and ":2036" if years of two digits end there; then "time" if the
     time of day is used. The time is that of the clock on the wall, as written, whatever the zone.
     """
 
@@ -78,12 +79,13 @@ class Dates(Kind):
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Dates in the order of day, month and year in which most cells can be read."""
         if filled.dtype in _TYPES:
-            times = _times(_read_moments(filled, ""), len(filled))
-            note, form = ("with the time of day", f"ymd{times}") if times else ("", "")
-            return Column(filled.name, self.name, note, form)
-        filled = filled.cast(pl.String) if filled.dtype.is_integer() else filled  # 20240131 may be a number
-        if filled.dtype != pl.String or not len(filled) or not _may_be_dates(some_of(filled, FEW)):
-            return None  # most columns leave here, before the slow reading
+            if _have_times(_read_moments(filled, "")):
+                return Column(filled.name, self.name, "with the time of day", f"ymd{_TIME_USED}")
+            return Column(filled.name, self.name)
+        if filled.dtype.is_integer():  # 20240131 may be a number
+            filled = filled.cast(pl.String)
+        if filled.dtype != pl.String or not len(filled):
+            return None
         return _find_written(filled, self.written)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -96,10 +98,12 @@ class Dates(Kind):
         return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        days, hours = _read_moments(cells, column.form or "ymd")
         if not _uses_time(column.form):
-            return _calendar(_read_moments(cells, column.form or "ymd").days)
-        moments = _read_times(cells, column.form)
-        day, hour = _calendar(moments.days), moments.hours.to_numpy()
+            return _calendar(days)
+        is_missing = days.is_null() | hours.is_null()
+        day = _calendar(days.set(is_missing, None))
+        hour = hours.set(is_missing, None).to_numpy()
         day[:, 3] += hour / 24
         angles = 2 * np.pi * np.column_stack([hour / 24, (day[:, 2] - 1) / 7, (day[:, 1] - 1) / 12])
         waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), len(_PERIODIC))
@@ -118,7 +122,7 @@ class Dates(Kind):
 
 
 def _uses_time(form: str) -> bool:
-    return form.endswith(" time")
+    return form.endswith(_TIME_USED)
 
 
 def _calendar(days: pl.Series) -> NDArray[np.float64]:
@@ -127,91 +131,57 @@ def _calendar(days: pl.Series) -> NDArray[np.float64]:
     return np.column_stack([part.cast(pl.Float64).to_numpy() for part in parts])
 
 
-def _read_times(cells: pl.Series, form: str) -> _Moments:
-    """Days and hours, both null where one is."""
-    days, hours = _read_moments(cells, form.partition(" ")[0])
-    bad = days.is_null() | hours.is_null()
-    return _Moments(days.set(bad, None), hours.set(bad, None))
-
-
-def _may_be_dates(sample: pl.Series) -> bool:
-    """Whether half of some cells look as if they were written in one of the orders."""
-    alike = sample.str.replace_all(_SPACES, " ")
-    return any(alike.str.contains(pattern).sum() >= len(sample) / 2 for pattern, _ in _ORDERS.values())
-
-
 def _find_written(filled: pl.Series, written: str) -> Column | None:
-    """Dates as text, in the order in which most can be read; where several fit, in the one that is said."""
-    some = some_of(filled, MANY)
-    orders = [order for order in _ORDERS if 2 * _read_moments(some, order).days.count() >= len(some)]
-    readable = {order: int(_read_moments(filled, order).days.count()) for order in orders}
-    fit = [order for order in orders if readable[order] >= READABLE * len(filled)]
-    if not fit:
+    """Find dates in text, in the order in which most can be read; if several fit, in the one that is asked for."""
+    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
+    n_read = {}
+    for order, (pattern, _) in _ORDERS.items():
+        if sample.str.contains(pattern).sum() >= len(sample) / 2:  # few columns come to the slow reading
+            n_read[order] = _read_moments(filled, order).days.count()
+    fitting = [order for order, n in n_read.items() if n >= READABLE * len(filled)]
+    if not fitting:
         return None
-    said = [order for order in fit if order in WRITTEN.get(written, ())]
-    equal = said or [order for order in fit if readable[order] == max(readable.values())]
+    asked = [order for order in fitting if order in WRITTEN.get(written, ())]
+    equal = asked or [order for order in fitting if n_read[order] == max(n_read.values())]
     if {"ymd2", "dmy2"} <= set(equal):  # days differ more than years do
         fields = _fields(filled, _ORDERS["dmy2"][0])
         equal.sort(key=lambda order: (order == "ymd2") == (fields["d"].n_unique() >= fields["y"].n_unique()))
-    if not said and not filled.str.contains("[/-]").any():  # with points, the day comes first everywhere
+    if not asked and not filled.str.contains("[/-]").any():  # with points, the day comes first everywhere
         equal = [order for order in equal if order.startswith("dmy")] or equal
-    best = equal[0]
-    notes = [_NOTES[best]] if best in _NOTES else []
-    assumed = len(equal) > 1
-    if assumed:
+    form = equal[0]
+    notes = [_NOTES[form]] if form in _NOTES else []
+    is_doubtful = len(equal) > 1
+    if is_doubtful:
         others = [_NOTES[order].replace(" ", "-") for order in equal[1:]]
         typed = f"{flag_of('dates')} {' or '.join(others)} (in Python dates='{others[0]}')"
-        notes = [f"read as {_NOTES[best]}; if not, {typed}"]
-    n_read = readable[best]
-    best, years, moved = _with_century(best, filled)
-    notes += [years] * bool(years)
-    moments = _read_moments(filled, best)
-    times = _times(moments, len(filled))
-    notes += ["with the time of day"] * bool(times)
-    if not times and moments.hours.n_unique() > 2:  # nothing, and two times
-        notes.append("the time of day, which some cells have, is not used")
-    n_odd = len(filled) - (int(_read_times(filled, best + times).days.count()) if times else n_read)
-    notes += [f"{n_odd:,} cells are not dates and count as missing"] * (n_odd > 0)
-    return Column(
-        filled.name, Dates.name, ", ".join(notes), best + times, missing=n_odd > 0, doubtful=assumed or moved
-    )
+        notes = [f"read as {_NOTES[form]}; if not, {typed}"]
+
+    if _fields(filled, _ORDERS[form][0])["y"].str.len_chars().min() == 2:
+        last_year = _this_year() + _YEARS_AHEAD
+        notes.append(f"years of two digits read as {last_year - 99} to {last_year}")
+        form = f"{form}:{last_year}"
+        # An early birthday would be read as one to come.
+        is_doubtful |= _read_moments(filled, form).days.dt.year().max() > _this_year()  # type: ignore[operator]
+    moments = _read_moments(filled, form)
+    n_dates = moments.days.count()
+    if _have_times(moments):
+        form += _TIME_USED
+        notes.append("with the time of day")
+        n_dates = (moments.days.is_not_null() & moments.hours.is_not_null()).sum()
+    n_odd = len(filled) - n_dates
+    if n_odd:
+        notes.append(f"{n_odd:,} cells are not dates and count as missing")
+    return Column(filled.name, Dates.name, ", ".join(notes), form, missing=n_odd > 0, doubtful=is_doubtful)
 
 
 def _this_year() -> int:
     return datetime.date.today().year
 
 
-def _with_century(order: str, filled: pl.Series) -> tuple[str, str, bool]:
-    """An order, and where its years of two digits end; what was found; whether POSIX reads one otherwise.
-
-    The years go round a circle of a hundred, which is cut where the widest gap is, and the latest century is taken
-    in which they begin by today. If they then end in the future, and are not all near, it is cut at today.
-    """
-    year = _fields(filled, _ORDERS[order][0])["y"]
-    two = sorted(set(year.filter((year.str.len_chars() == 2).fill_null(False)).cast(pl.Int32).to_list()))
-    if not two:
-        return order, "", False
-    today = _this_year()
-    width, start = max(((after - two[i - 1]) % 100 or 100, after) for i, after in enumerate(two))
-    first = today - (today - start) % 100
-    end = first + 100 - width
-    if end > today and end - first > _NEAR_YEARS:
-        past = [today - (today - number) % 100 for number in two]
-        first, end = min(past), max(past)
-    last = min(max(today, end + (100 - (end - first)) // 2), _LAST_YEAR)
-    moved = any((last - (last - number) % 100) != (_LAST_YEAR - (_LAST_YEAR - number) % 100) for number in two)
-    said = (
-        f"years of two digits read as {first} to {end}" if end > first else f"years of two digits read as {first}"
-    )
-    return (order if last == _LAST_YEAR else f"{order}:{last}"), said, moved
-
-
-def _times(moments: _Moments, n: int) -> str:
-    """What a form says of the time of day; nothing, if it is the same everywhere or not said in most cells."""
-    there = moments.days.is_not_null() & moments.hours.is_not_null()
-    if moments.hours.filter(there).n_unique() < 2 or there.sum() < READABLE * n:
-        return ""
-    return " time"
+def _have_times(moments: _Moments) -> bool:
+    """Tell whether most cells say a time of day, and not all the same."""
+    hours = moments.hours.filter(moments.days.is_not_null())
+    return hours.drop_nulls().n_unique() > 1 and hours.count() >= READABLE * len(moments.days)
 
 
 # ---------------------------------------------------------------- moments
@@ -224,9 +194,9 @@ class _Moments(NamedTuple):
     hours: pl.Series
 
 
-def _read_moments(cells: pl.Series, order: str) -> _Moments:
+def _read_moments(cells: pl.Series, form: str) -> _Moments:
     """Moments as they are written, or as their type says; the offset of a zone is not added."""
-    order, _, last = order.partition(":")
+    order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     if cells.dtype in _TYPES:
         return _typed(cells)
     if order == "compact" and cells.dtype.is_integer():
@@ -234,7 +204,7 @@ def _read_moments(cells: pl.Series, order: str) -> _Moments:
     if cells.dtype != pl.String or order not in _ORDERS:
         return _typed(nulls(cells, pl.Date))
     fields = _fields(cells, _ORDERS[order][0])
-    return _Moments(_days(fields, int(last) if re.fullmatch("[12][0-9]{3}", last) else _LAST_YEAR), _hours(fields))
+    return _Moments(_days(fields, int(last_year or _LAST_YEAR)), _hours(fields))
 
 
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
@@ -245,10 +215,10 @@ def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
 def _days(fields: pl.DataFrame, last: int) -> pl.Series:
     """Days, null where there is none; years of two digits end with the ``last``."""
     year, month = fields["y"], fields["m"]
-    if (year.str.len_chars() == 2).any():
-        number = year.cast(pl.Int32, strict=False)
-        number = last - (last - number) % 100
-        year = number.cast(pl.String).zip_with((year.str.len_chars() == 2).fill_null(False), year)
+    if year.str.len_chars().min() == 2:
+        number = year.cast(pl.Int32)
+        in_century = last - (last - number) % 100
+        year = in_century.zip_with(number < 100, number).cast(pl.String)
     if month.str.contains(r"\p{L}").any():
         word = month.str.to_lowercase()
         three = word.str.slice(0, 3)
@@ -288,17 +258,15 @@ class TimesOfDay(Kind):
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Times within a day, in most cells."""
-        if filled.dtype == pl.Time:
-            return Column(filled.name, self.name)
-        if filled.dtype != pl.String or not len(filled):
-            return None
-        sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")  # asked quickly
-        if sample.str.contains(_CLOCK_TIME).sum() < len(sample) / 2:
+        sample = some_of(filled, FEW)  # few columns come to the slow reading
+        if not len(filled) or _clock_hours(sample).count() < len(sample) / 2:
             return None
         n_odd = _clock_hours(filled).null_count()
         if len(filled) - n_odd < READABLE * len(filled):
             return None
-        note = "a time of day" + f", {n_odd:,} cells that are none count as missing" * (n_odd > 0)
+        note = "a time of day"
+        if n_odd:
+            note += f", {n_odd:,} cells that are none count as missing"
         return Column(filled.name, self.name, note, missing=n_odd > 0)
 
     def feature_names(self, column: Column) -> list[str]:

@@ -10,18 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import listed, percent, shown, visible
+from chary._words import percent, shown, visible
 from chary.options import flag_of
 from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
 
 _EITHER_MARK = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # a comma between thousands, or a decimal one
 _THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
-_STARTS_LIKE_ONE = r"^[<>~≈]? ?[+-]?\p{Sc}? ?\d"
 # Squares of larger numbers overflow; such cells count as missing.
 _LARGEST = 1e100
-# As many digits, all of the same number and some a leading zero, are rather a code than a quantity.
-_CODE_DIGITS = 4
 
 
 class Numbers(Kind):
@@ -53,11 +50,6 @@ class Numbers(Kind):
         )
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        if cells.dtype.is_float() and not Form.of(column.form).needs_unit:
-            numbers = cells.cast(pl.Float64).to_numpy()  # nothing is copied where no cell is null
-            if len(numbers) and not (numbers.min() > -_LARGEST and numbers.max() < _LARGEST):
-                numbers = np.where(np.abs(numbers) < _LARGEST, numbers, np.nan)
-            return numbers[:, None]
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:
@@ -66,13 +58,6 @@ class Numbers(Kind):
             return without.filter(~without.is_in(column.categories))
         are_numbers = without.dtype.is_numeric() and not Form.of(column.form).needs_unit
         return without.clear() if are_numbers else without
-
-    def doubted(self, cells: pl.Series, column: Column) -> tuple[pl.Series, bool] | None:
-        """Where a decimal comma is due, cells with a point, as 1.234 may be a fraction; a comma shows the form."""
-        if Form.of(column.form).decimal != "," or cells.dtype != pl.String:
-            return None
-        pointed = cells.filter(cells.str.contains(".", literal=True).fill_null(False)).str.strip_chars()
-        return pointed, bool(cells.str.contains(",", literal=True).any())
 
     def whole(self, column: Column) -> bool:
         return column.form in _PLAIN_FORMS or Form.of(column.form).text == column.form
@@ -97,36 +82,33 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
 
 
 def why_no_numbers(filled: pl.Series) -> str:
-    """Why text cells are no numbers although most of them start like one; empty if they do not."""
-    if filled.dtype != pl.String or _share(some_of(filled, FEW).str.contains(_STARTS_LIKE_ONE)) <= 0.5:
+    """Say why text cells are not read as numbers although most of them are numbers; empty if few are."""
+    if filled.dtype != pl.String:
         return ""
-    filled = some_of(filled, MANY)
-    units = [unit for unit in _words_around(_split(filled))["unit"].unique(maintain_order=True) if unit]
-    if len(units) > 1 and _share(_looks_numeric(filled)) >= READABLE:
-        return f"not read as numbers: units differ ({listed([shown(unit) for unit in units[:3]])})"
-    odd = filled.filter(_best(filled, forced=True)[1].is_null())
-    if not len(odd):
+    sample = some_of(filled, MANY)
+    _, numbers = _best(sample, forced=False)
+    odd = sample.filter(numbers.is_null())
+    if not 0 < len(odd) <= len(sample) / 2:
         return ""
-    if len(odd) > len(filled) / 2:
-        return "contains digits but not numbers"
-    share = percent(1 - len(odd) / len(filled))
-    others = f"others such as {shown(odd[0], 20)} are not; {flag_of('numeric')} reads it so"
+    share = percent(1 - len(odd) / len(sample))
+    others = f"others such as {shown(odd.min(), 20)} are not; {flag_of('numeric')} reads it so"
     return f"{share} of the cells are numbers, {others}"
 
 
 def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     """The plainest form in which the most text cells can be read, and their numbers."""
-    best = "", read_numbers(filled, "")
-    if not best[1].null_count() or not (forced or _share(_looks_numeric(some_of(filled, FEW))) > 0.5):
-        return best
-    # What is rare may tell how the rest is to be read: all cells are looked at where some show too little.
-    for shown_by in [some_of(filled, MANY), filled][: 1 + (len(filled) > MANY)]:
-        form = _find_form(shown_by)
-        text = form.text if form else ""
-        other = text, read_numbers(filled, text)
-        if not other[1].null_count():
-            break
-    return min(best, other, key=lambda reading: reading[1].null_count())
+    plain = read_numbers(filled, "")
+    looks_numeric = _looks_numeric(some_of(filled, FEW)).mean()
+    if not plain.null_count() or not (forced or looks_numeric > 0.5):
+        return "", plain
+    # All cells are looked at: a rare one may tell how the rest is to be read.
+    form = _find_form(filled)
+    if form is None:
+        return "", plain
+    numbers = read_numbers(filled, form.text)
+    if numbers.null_count() < plain.null_count():
+        return form.text, numbers
+    return "", plain
 
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
@@ -144,8 +126,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
     """What a person should look at."""
     doubts, form = [], Form.of(text)
     if form.bare:
-        n_bare = len(filled) - read_numbers(filled, replace(form, bare=False).text).count()
-        doubts += [f"{n_bare:,} cells without {visible(form.unit, 30)} taken as such"] * (n_bare > 0)
+        doubts.append(f"cells without {visible(form.unit, 30)} taken as such")
     if form.decimal == "" and form.unit:
         doubts.append("points read as thousands separators")
     if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(_EITHER_MARK).all():
@@ -153,16 +134,7 @@ def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
         doubts.append(
             f"{first} taken for {first.replace(',', '')}; write {first.replace(',', '.')} if it is a fraction"
         )
-    if filled.dtype == pl.String and not text:
-        some = some_of(filled, MANY)
-        digits = some.str.contains(rf"^\d{{{_CODE_DIGITS},}}$").all() and some.str.len_chars().n_unique() == 1
-        if digits and some.str.starts_with("0").any():
-            doubts.append("digits of one length with leading zeros, perhaps a code")
     return doubts + [f"{code} in {n:,} cells may mean missing" for code, n in likely_codes(numbers)]
-
-
-def _share(which: pl.Series) -> float:
-    return float(which.sum()) / max(1, len(which))
 
 
 # ---------------------------------------------------------------- yes and no
