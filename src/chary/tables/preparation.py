@@ -239,7 +239,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 np.equal(codes, code, out=features[:, j])
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table without one of the columns that the model goes by."""
+        """Refuse a table whose ``names`` lack a column that the model goes by."""
         present = set(names)
         for column in self.columns_:
             if column.used and column.name not in present:

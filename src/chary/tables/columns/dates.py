@@ -161,13 +161,14 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
         notes.append(f"years of two digits read as {last_year - 99} to {last_year}")
         form = f"{form}:{last_year}"
         # An early birthday would be read as one to come.
-        is_doubtful |= _read_moments(filled, form).days.dt.year().max() > _this_year()  # type: ignore[operator]
+        is_to_come = _read_moments(filled, form).days.dt.year() > _this_year()
+        is_doubtful = is_doubtful or bool(is_to_come.any())
     moments = _read_moments(filled, form)
     n_dates = moments.days.count()
     if _have_times(moments):
         form += _TIME_USED
         notes.append("with the time of day")
-        n_dates = (moments.days.is_not_null() & moments.hours.is_not_null()).sum()
+        n_dates = moments.hours.filter(moments.days.is_not_null()).count()
     n_odd = len(filled) - n_dates
     if n_odd:
         notes.append(f"{n_odd:,} cells are not dates and count as missing")

@@ -98,8 +98,8 @@ def why_no_numbers(filled: pl.Series) -> str:
 def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     """The plainest form in which the most text cells can be read, and their numbers."""
     plain = read_numbers(filled, "")
-    looks_numeric = _looks_numeric(some_of(filled, FEW)).mean()
-    if not plain.null_count() or not (forced or looks_numeric > 0.5):
+    sample = some_of(filled, FEW)
+    if not plain.null_count() or not (forced or _looks_numeric(sample).sum() > len(sample) / 2):
         return "", plain
     # All cells are looked at: a rare one may tell how the rest is to be read.
     form = _find_form(filled)
