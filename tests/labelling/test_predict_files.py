@@ -1,7 +1,6 @@
-"""Files labelled block by block, by whoever: the same bytes, whole or absent, and resumed."""
+"""Files labelled block by block, by whoever: the same bytes, whole or absent."""
 
 import io
-import json
 import os
 import signal
 import subprocess
@@ -15,12 +14,13 @@ import polars as pl
 import pytest
 
 from chary.labelling import Predictor, predict_files, predict_table
-from chary.labelling.predict_files import FileTask, Resources, finished, label_files, plan_files
+from chary.labelling.predict_files import FileTask, Resources, label_files, plan_files
 from chary.options import Options
 from chary.tables import Table, TableError, read_table, write_table
 from chary.tables.source import open_source
 
 GIB = 1 << 30
+RESOURCES = Resources()
 
 
 def into(out, **options):
@@ -39,9 +39,9 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(predict_files, "GROUP_ROWS", 128)
 
 
-def label_file(predictor, task, seen=lambda task, rows, share: None):
+def label_file(predictor, task, seen=lambda task, rows, share: None, resources=RESOURCES):
     """One file, or why it cannot be labelled."""
-    (found,) = label_files(predictor, [task], task.resources, seen)
+    (found,) = label_files(predictor, [task], resources, seen)
     if isinstance(found, Exception):
         raise found
     return found
@@ -54,11 +54,11 @@ def written(path, frame, kind):
 
 
 def files(folder, rows, n=3, n_rows=200):
-    """Tasks for so many files, with records."""
+    """Tasks for so many files."""
     folder.mkdir(exist_ok=True)
     for k in range(n):
         rows(n_rows, seed=k).write_parquet(folder / f"{k}.parquet", row_group_size=70 + k)
-    task = lambda k: FileTask(str(folder / f"{k}.parquet"), str(folder / "out" / f"{k}.parquet"), recorded=True)  # noqa: E731
+    task = lambda k: FileTask(str(folder / f"{k}.parquet"), str(folder / "out" / f"{k}.parquet"))  # noqa: E731
     return [task(k) for k in range(n)]
 
 
@@ -89,8 +89,8 @@ def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predi
     for k, (group, threads) in enumerate([(700, 1), (90, 3), (1, 2), (333, 1)]):
         source = tmp_path / f"{k}.parquet"
         frame.write_parquet(source, row_group_size=group, compression="zstd" if k % 2 else "uncompressed")
-        task = FileTask(str(source), str(tmp_path / f"o{k}.parquet"), resources=Resources(1, threads))
-        label_file(predictor, task)
+        task = FileTask(str(source), str(tmp_path / f"o{k}.parquet"))
+        label_file(predictor, task, resources=Resources(1, threads))
         found.add((tmp_path / f"o{k}.parquet").read_bytes())
     assert len(found) == 1
 
@@ -105,11 +105,13 @@ def test_formats_probabilities_and_acceptance(tmp_path, model_file, rows):
 
 
 def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
-    def refused(frame, match, **settings):
+    def refused(frame, match, resources=RESOURCES, **settings):
         source = written(tmp_path / "bad.parquet", frame, "parquet")
         with pytest.raises(TableError, match=match):
-            label_file(predictor, FileTask(source, str(tmp_path / "made" / "o.parquet"), **settings))
-        assert not (tmp_path / "made").exists()
+            label_file(
+                predictor, FileTask(source, str(tmp_path / "made" / "o.parquet"), **settings), resources=resources
+            )
+        assert not list((tmp_path / "made").iterdir())
 
     odd = pl.concat([rows(100), rows(100).with_columns(price=pl.lit("5.25 $"))])
     refused(odd, r"bad.parquet: Column 'price' holds '5.25 \$': 100 of 200 cells cannot be read")
@@ -123,9 +125,9 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
     refused(rows(60), "without sheets", options=Options(sheet="one"))
     real = predict_files._write
 
-    def changed(predictor, task, *rest):
-        real(predictor, task, *rest)
-        pl.DataFrame({"a": [1]}).write_parquet(task.source)
+    def changed(*of_the_file):
+        real(*of_the_file)
+        pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "bad.parquet")
 
     monkeypatch.setattr(predict_files, "_write", changed)
     refused(rows(60), "bad.parquet was changed while it was read")
@@ -150,47 +152,7 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
     assert int(done.stdout) >> 10 < 600
 
 
-# ---------------------------------------------------------------- records and plans
-
-
-def test_a_finished_file_is_neither_made_again_nor_overwritten(tmp_path, predictor, rows):
-    source, output = tmp_path / "t.csv", tmp_path / "o" / "t.csv"
-    task = FileTask(written(source, rows(60), "csv"), str(output), recorded=True)
-    done = label_file(predictor, task)
-    before = output.stat().st_ino
-    source.touch()  # another time, the same content
-    assert label_file(predictor, task) == done == finished(predictor, task)
-    assert output.stat().st_ino == before
-    with pytest.raises(FileExistsError):
-        label_file(predictor, replace(task, recorded=False))
-    output.unlink()  # as if the run had ended after the record
-    label_file(predictor, task)
-    label_file(predictor, replace(task, options=Options(force=True)))
-    assert output.stat().st_ino != before
-    assert sorted(path.name for path in output.parent.rglob("*")) == ["_chary", "t.csv", "t.csv.json"]
-
-
-def test_whatever_else_is_there_is_refused_in_one_sentence(tmp_path, predictor, rows):
-    source, output = tmp_path / "t.csv", tmp_path / "o" / "t.csv"
-    task = FileTask(written(source, rows(20), "csv"), str(output), recorded=True)
-    label_file(predictor, task)
-    record = output.parent / "_chary" / "t.csv.json"
-    kept = {path: path.read_bytes() for path in (source, output, record)}
-    content = json.loads(kept[record])
-    for path, text, why in [
-        (output, b"torn", "was changed after it was written"),
-        (output, kept[output].replace(b"Ulm", b"Rom"), "was changed after it was written"),
-        (source, kept[source].replace(b"Ulm", b"Rom"), "has changed since .* was written"),
-        (source, b"a\n2\n3\n", "has changed since .* was written"),
-        *((record, text, "was not written by this command") for text in (b"{", b"[]", b"{}")),
-        (record, json.dumps(content | {"version": 99}).encode(), "was written by another version of chary"),
-        (record, json.dumps(content | {"model_sha256": "n"}).encode(), "was made with another model"),
-        (record, json.dumps(content | {"settings": {"format": "jsonl"}}).encode(), "was made with other settings"),
-    ]:
-        path.write_bytes(text)
-        with pytest.raises(TableError, match=f"{why}; pass the parameter force to overwrite it"):
-            finished(predictor, task)
-        path.write_bytes(kept[path])
+# ---------------------------------------------------------------- plans
 
 
 @pytest.fixture(name="folder")
@@ -201,11 +163,11 @@ def folder_of_files(tmp_path, rows):
     return tmp_path / "in"
 
 
-def test_outputs_keep_their_names_and_places(predictor, folder, tmp_path):
+def test_outputs_keep_their_names_and_places(folder, tmp_path):
     out = tmp_path / "out"
 
     def outputs(given, out, root, format=None):
-        plan = plan_files(predictor, given, into(out, format=format))
+        plan = plan_files(given, into(out, format=format))
         return [os.path.relpath(path, root) for path in sorted(task.output for task in plan.tasks)]
 
     assert outputs([str(folder)], out, out) == ["a.predicted.csv"]
@@ -219,42 +181,33 @@ def test_outputs_keep_their_names_and_places(predictor, folder, tmp_path):
     assert outputs([str(folder / "a.csv")], None, folder, format="parquet") == ["a.predicted.parquet"]
 
 
-def test_records_are_kept_of_a_folder_a_pattern_and_several_files(predictor, folder):
-    recorded = lambda *given: [task.recorded for task in plan_files(predictor, given, into(None)).tasks]  # noqa: E731
-    assert recorded(str(folder / "a.csv")) == [False]
-    assert recorded(str(folder)) == recorded(f"{folder}/*.csv") == [True]
-    assert recorded(str(folder / "a.csv"), str(folder / "deep/b.csv")) == [True, True]
-
-
-def test_what_is_elsewhere_is_refused(predictor):
+def test_what_is_elsewhere_is_refused():
     with pytest.raises(TableError, match="is an address, and chary reads files; fetch the file first"):
-        plan_files(predictor, ["https://example.org/t.csv"], into(None))
+        plan_files(["https://example.org/t.csv"], into(None))
 
 
-def test_no_output_takes_the_place_of_an_input_or_of_another(predictor, folder, rows):
+def test_no_output_takes_the_place_of_an_input_or_of_another(folder, rows):
     rows(20).write_csv(folder / "a.predicted.csv")
-    plan = plan_files(predictor, [f"{folder}/a.csv", f"{folder}/a.predicted.csv"], into(None))
+    plan = plan_files([f"{folder}/a.csv", f"{folder}/a.predicted.csv"], into(None))
     assert (len(plan.tasks), len(plan.failed)) == (1, 1)
     assert "would take the place of an input; rename one" in str(plan.failed[0][1])
     (folder / "a.predicted.csv").unlink()
     rows(20).write_parquet(folder / "a.parquet")
-    plan = plan_files(predictor, [f"{folder}/a.*"], into(folder / "out", format="csv"))
+    plan = plan_files([f"{folder}/a.*"], into(folder / "out", format="csv"))
     assert len(plan.tasks) == 1
     assert "would both be written to" in str(plan.failed[0][1])
 
 
-def test_what_is_finished_is_not_done_again_and_what_is_no_table_fails_alone(predictor, folder, tmp_path):
+def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(predictor, folder, tmp_path):
     out = tmp_path / "out"
     (folder / "z.csv").write_bytes(b"%PDF")
-    plan = plan_files(predictor, [str(folder)], into(out))
+    plan = plan_files([str(folder)], into(out))
     assert [name.rsplit("/", 1)[1] for name, _ in plan.failed] == ["z.csv"]
     label_file(predictor, plan.tasks[0])
-    again = plan_files(predictor, [str(folder)], into(out))
-    assert (again.tasks, [done.rows for done in again.done]) == ([], [20])
-    pl.read_csv(folder / "a.csv")[:10].write_csv(folder / "a.csv")
-    changed = plan_files(predictor, [str(folder)], into(out))
-    assert "has changed since" in str(changed.failed[0][1])
-    assert len(plan_files(predictor, [str(folder)], into(out, force=True)).tasks) == 1
+    again = plan_files([str(folder)], into(out))
+    assert again.tasks == []
+    assert "a.predicted.csv exists already; pass the parameter force to overwrite" in str(again.failed[0][1])
+    assert len(plan_files([str(folder)], into(out, force=True)).tasks) == 1
 
 
 # ---------------------------------------------------------------- who labels them
@@ -271,7 +224,7 @@ def elsewhere(tasks, folder):
 def test_any_number_of_threads_writes_the_same_bytes_and_a_bad_file_costs_itself_alone(predictor, tmp_path, rows):
     tasks = files(tmp_path, rows)
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
-    tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv"), recorded=True))
+    tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv")))
     *done, torn = label_files(predictor, tasks, Resources(1, 1, GIB))
     expected = outputs(tasks)
     assert [one.rows for one in done] == [200] * 3
@@ -284,9 +237,8 @@ def test_any_number_of_threads_writes_the_same_bytes_and_a_bad_file_costs_itself
     assert [replace(one, output=was.output) for one, was in zip(found, done, strict=True)] == done
     assert isinstance(torn, TableError)
     assert {(f"{k}.parquet", 200, 1.0) for k in range(3)} | {("torn.csv", 0, 1.0)} <= set(seen)
-    records = [f"{k}.parquet.json" for k in range(3)]
     left = sorted(path.name for path in (tmp_path / "threads").rglob("*"))
-    assert left == sorted([*(f"{k}.parquet" for k in range(3)), *records, "_chary"])
+    assert left == [f"{k}.parquet" for k in range(3)]
 
 
 def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path, rows):
@@ -294,7 +246,7 @@ def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path
     tasks = files(tmp_path, rows, n=2, n_rows=50)
     by_dask = elsewhere(tasks, tmp_path / "dask")
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
-    by_dask.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "dask" / "torn.csv"), recorded=True))
+    by_dask.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "dask" / "torn.csv")))
     label_files(predictor, tasks, Resources(1, 1, GIB))
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         with distributed.Client(cluster) as client:
@@ -324,7 +276,6 @@ def test_a_file_that_kills_its_workers_is_given_up(predictor, tmp_path, rows, mo
     (task,) = files(tmp_path, rows, n=1, n_rows=20)
     (found,) = label_files(predictor, [task], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786")
     assert str(found) == f"{task.source}: its worker died 3 times."
-    assert not (tmp_path / "out").exists()
 
 
 def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch):
@@ -343,7 +294,6 @@ def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatc
     out = tmp_path / "out"
     names = {path.name for path in out.glob("*.parquet")}
     assert len(names) < len(tasks)
-    assert {path.name.removesuffix(".json") for path in out.glob("_chary/*")} == names
     assert not list(out.rglob("*.part"))
 
 

@@ -87,7 +87,7 @@ def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[
     again = [name for name, number in files.items() if (out / name).stat().st_ino != number]
     seen["again"] += len(again)
     wrong += [f"{when}: {name} was made twice" for name in again]
-    if done.returncode or outputs(out) != whole:
+    if done.returncode != bool(found) or outputs(out) != whole:
         wrong.append(f"{when}: not resumed: {done.stderr}")
     return wrong + [f"{when}: {path} stays" for path in remains(out)]
 

@@ -40,7 +40,7 @@ def predict_command(
     says whether many rows hold new values, numbers out of range or no value.
 
     Several files, a folder or a pattern give one output each. After an interruption run the same command again:
-    finished files are not labelled twice.
+    files that have their output are not labelled twice.
     """
     console.require_readable(model_file, *file)
     from chary.labelling.predict_files import Resources, plan_files
@@ -49,10 +49,10 @@ def predict_command(
 
     predictor = Predictor.from_file(model_file, probabilities=options.probabilities, threshold=options.threshold)
     with _on_disk(file, options) as (given, options, name):
-        plan = plan_files(predictor, given, options)
+        plan = plan_files(given, options)
         tasks = [replace(task, name=name) for task in plan.tasks]
         for task in tasks[:1]:
-            console.require_free([Path(task.output)], options.force or task.recorded)
+            console.require_free([Path(task.output)], options.force)
         if options.scheduler:
             resources = Resources(1, 1, options.memory or 2 << 30)  # of each worker
         else:
@@ -89,18 +89,17 @@ def _on_disk(given: list[str], options: Options) -> Iterator[tuple[list[str], Op
 def _figures(
     plan: Plan, written: Sequence[LabelledFile], failed: Sequence[tuple[str, Exception]]
 ) -> dict[str, Any]:
-    """For a program; rows and labels are those of all files, finished now or before."""
-    every, labels = [*plan.done, *written], Counter[str]()
-    for one in every:
+    """For a program; rows and labels are those of all files that were written."""
+    labels = Counter[str]()
+    for one in written:
         labels.update(one.labels)
     return {
-        "rows": sum(one.rows for one in every),
+        "rows": sum(one.rows for one in written),
         "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
         "notes": [*plan.notes, *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes)],
-        "new_rows": dict(sorted((one.output, one.new_rows) for one in every if one.new_rows is not None)),
-        "files": {"predicted": sorted(one.output for one in every)},
+        "new_rows": dict(sorted((one.output, one.new_rows) for one in written if one.new_rows is not None)),
+        "files": {"predicted": sorted(one.output for one in written)},
         "written": len(written),
-        "finished_before": len(plan.done),
         "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
     }
 
@@ -134,9 +133,7 @@ def _show(figures: dict[str, Any]) -> None:
         console.stdout().print(number_grid(["Label", "Rows"], rows, len(rows)))
     for text in (*figures["notes"], *_new_rows(figures["new_rows"])):
         console.say(visible(text, 500))
-    outputs, written, before = figures["files"]["predicted"], figures["written"], figures["finished_before"]
-    if before:
-        console.say(f"{counted(before, 'file')} finished before and verified")
+    outputs, written = figures["files"]["predicted"], figures["written"]
     if written > 1:
         console.say(f"{written} files written")
     if len(outputs) == 1:

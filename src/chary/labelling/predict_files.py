@@ -1,4 +1,4 @@
-"""Label any number of files of any size, each written whole or not at all; a run that was interrupted is resumed.
+"""Label any number of files of any size, each written whole or not at all; outputs that are there stay.
 
 A file is read, scored and written block by block. The bytes of its output depend on nothing but file, model and
 settings: one thread, several and a Dask cluster all write the same.
@@ -9,14 +9,12 @@ lock (two threads scoring with the mixture waited for each other in less than a 
 from __future__ import annotations
 
 import glob
-import hashlib
 import importlib
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -25,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import polars as pl
 from joblib import cpu_count
 
-from chary._files import atomic_writes, folders_for, sweep
+from chary._files import atomic_write, folders_for, sweep
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
@@ -41,9 +39,6 @@ _MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
 _LEAST_MEMORY = 400 << 20
 # Bytes of a row group that is written, where rows are long.
 _GROUP_BYTES = 64 << 20
-# Hidden from Spark, Hive and a folder given to chary, which all pass over names that begin so.
-_RECORDS = "_chary"
-_RECORD_VERSION = 2
 
 
 class Resources(NamedTuple):
@@ -74,8 +69,6 @@ class FileTask:
     output: str
     options: Options = field(default_factory=Options)  # how it is read and written
     name: str | None = None  # for people, where that of the file says nothing
-    recorded: bool = False  # whether a record is kept beside the output
-    resources: Resources = field(default_factory=Resources)
 
 
 @dataclass(frozen=True)
@@ -114,12 +107,13 @@ def label_files(
         The address of a running Dask scheduler, whose workers see the files under the same paths. None: threads
         of this process.
     """
-    executor = _threads(predictor, resources.jobs, seen)
+    executor = _threads(predictor, resources, seen)
     if scheduler is not None:
-        executor = _dask(predictor, scheduler)
+        executor = _dask(predictor, resources, scheduler)
+    outputs = [Path(task.output) for task in tasks]
     outcomes: dict[str, LabelledFile | Exception] = {}
-    with _folders(tasks), executor as submit:
-        futures = {submit(replace(task, resources=resources)): task for task in tasks}
+    with folders_for(outputs), executor as submit:
+        futures = {submit(task): task for task in tasks}
         for future in as_completed(futures):
             task, n_rows = futures[future], 0
             try:
@@ -132,6 +126,8 @@ def label_files(
                     raise
                 outcomes[task.output] = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
             seen(task, n_rows, 1.0)
+    for folder in {path.parent for path in outputs}:
+        sweep(folder)  # what a lost worker left
     return [outcomes[task.output] for task in tasks]
 
 
@@ -139,35 +135,27 @@ def label_files(
 
 
 def label_file(
-    predictor: Predictor, task: FileTask, seen: Callable[[int, float], None] = lambda rows, share: None
+    predictor: Predictor,
+    task: FileTask,
+    resources: Resources,
+    seen: Callable[[int, float], None] = lambda rows, share: None,
 ) -> LabelledFile:
     """Write a file with the labels of its rows added; ``seen`` is told how many rows are done, and the share.
 
-    The folders of the output and of its record must be there.
+    The folder of the output must be there.
     """
-    output, source = Path(task.output), Path(task.source)
-    before = finished(predictor, task)
-    if before is not None:  # by a worker that was lost before it could say so
-        return before
-    opened = open_source(source, **task.options.reading, memory=task.resources.memory, name=task.name)
+    opened = open_source(Path(task.source), **task.options.reading, memory=resources.memory, name=task.name)
     table = opened.table.written_as(task.options.format)
     _require_columns(predictor, table)
     counts = RowCounts(predictor.model)
-    paths = [output, *([_record_path(output)] if task.recorded else [])]
-    if task.recorded and not os.path.lexists(output):  # of a run that was ended between the two
-        _record_path(output).unlink(missing_ok=True)
-    with atomic_writes(paths, overwrite=task.options.force) as (file, *records):
-        _write(predictor, task, counts, table, opened.batches(), file, seen)
-        compared = compare_with_reference(predictor.model, counts.events)
+    with atomic_write(task.output, overwrite=task.options.force) as file:
+        _write(predictor, resources, counts, table, opened.batches(), file, seen)
         opened.refuse_changed()
-        notes = list(opened.table.notes)
-        if counts.n_blank:
-            notes.append(blank_rows_note(counts.n_blank))
-        labelled = LabelledFile(task.output, counts.n_rows, counts.labels, notes, compared.figures())
-        for record in records:
-            file.flush()
-            record.write(_record(predictor, task, Path(file.name), labelled))
-    return labelled
+    notes = list(opened.table.notes)
+    if counts.n_blank:
+        notes.append(blank_rows_note(counts.n_blank))
+    compared = compare_with_reference(predictor.model, counts.events)
+    return LabelledFile(task.output, counts.n_rows, counts.labels, notes, compared.figures())
 
 
 def _require_columns(predictor: Predictor, table: Table) -> None:
@@ -184,7 +172,7 @@ def _require_columns(predictor: Predictor, table: Table) -> None:
 
 def _write(
     predictor: Predictor,
-    task: FileTask,
+    resources: Resources,
     counts: RowCounts,
     table: Table,
     batches: Iterator[Batch],
@@ -192,7 +180,7 @@ def _write(
     seen: Callable[[int, float], None],
 ) -> None:
     """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
-    jobs, threads, memory = task.resources
+    jobs, threads, memory = resources
     scored = score_batches(predictor.model, batches, counts, threads)
     first = next(scored)
     group = group_rows(first[0].table.frame)
@@ -215,68 +203,6 @@ def group_rows(first: pl.DataFrame) -> int:
     return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
 
 
-# ---------------------------------------------------------------- records: what is finished
-
-
-def finished(predictor: Predictor, task: FileTask) -> LabelledFile | None:
-    """What came of a file whose output is there, whole, and of this input and model; None: it is still to be made.
-
-    A record beside the output says what it was made of. It takes its name before the output does, so that there is
-    no output without one, and holds its digest. An output that is anything else is refused: it is somebody's.
-    """
-    output = Path(task.output)
-    if not task.recorded or task.options.force or not os.path.lexists(output):
-        return None
-    more = "; pass ", Parameter("force"), " to overwrite it, or choose another folder."
-    try:
-        record = json.loads(_record_path(output).read_text())
-        found = LabelledFile(task.output, *(record[name] for name in ("rows", "labels", "notes", "new_rows")))
-        made_of = {name: record[name] for name in ("version", "model_sha256", "settings", "input_sha256")}
-        own_digest = record["output_sha256"]
-    except (OSError, ValueError, TypeError, KeyError):
-        raise TableError(f"{output} exists already and was not written by this command", *more) from None
-    now = _made_of(predictor, task)
-    for name, why in {
-        "version": f"{output} was written by another version of chary",
-        "model_sha256": f"{output} was made with another model",
-        "settings": f"{output} was made with other settings",
-        "input_sha256": f"{shown(task.source, 200)} has changed since {output} was written",
-    }.items():
-        if made_of[name] != now[name]:
-            raise TableError(why, *more)
-    if _digest(output) != own_digest:
-        raise TableError(f"{output} was changed after it was written", *more)
-    return found
-
-
-def _made_of(predictor: Predictor, task: FileTask) -> dict[str, Any]:
-    """What the bytes of an output depend on."""
-    reading = {"format": task.options.format, **task.options.reading}
-    settings = {key: value for key, value in reading.items() if value is not None} | predictor.settings
-    return {
-        "version": _RECORD_VERSION,
-        "model_sha256": predictor.digest,
-        "settings": settings,
-        "input_sha256": _digest(Path(task.source)),
-    }
-
-
-def _record(predictor: Predictor, task: FileTask, written: Path, labelled: LabelledFile) -> bytes:
-    """What is to be known of an output that is written and has not its name yet."""
-    found = {name: value for name, value in vars(labelled).items() if name != "output"}
-    record = {**_made_of(predictor, task), "output_sha256": _digest(written), **found}
-    return (json.dumps(record, indent=1) + "\n").encode()
-
-
-def _record_path(output: Path) -> Path:
-    return output.parent / _RECORDS / f"{output.name}.json"
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 # ---------------------------------------------------------------- which files become which outputs
 
 
@@ -284,18 +210,15 @@ class Plan(NamedTuple):
     """What is to be done."""
 
     tasks: list[FileTask]
-    done: list[LabelledFile]  # finished by a run before, and verified
     failed: list[tuple[str, Exception]]  # files that cannot be labelled, and why
     notes: list[str]
 
 
-def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> Plan:
+def plan_files(given: Sequence[str], options: Options) -> Plan:
     """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
 
-    How deep is counted from the folder that all that is given has in common.
-
-    Of a folder, a pattern and several files, a record is kept beside each output. One that is there, whole, and
-    made of its input with this model and these options, is done.
+    How deep is counted from the folder that all that is given has in common. A file whose output is there already
+    is not labelled again, unless ``force`` is among the options.
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
@@ -303,21 +226,17 @@ def plan_files(predictor: Predictor, given: Sequence[str], options: Options) -> 
         raise TableError("New rows are read from files, not from standard input; save them in one first.")
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
-    recorded = len(given) > 1 or os.path.isdir(given[0]) or _is_pattern(given[0])
-    plan, outputs = Plan([], [], [], notes), dict[str, Path]()
+    plan = Plan([], [], notes)
+    outputs: dict[str, Path] = {}
     for path in paths:
         try:
             output = _output(path, root, options)
             _refuse_clash(path, output, outputs, inputs)
-            task = FileTask(str(path), str(output), options, recorded=recorded)
-            before = finished(predictor, task)
+            _refuse_existing(output, options)
         except TableError as error:
             plan.failed.append((str(path), error))
-            continue
-        if before is None:
-            plan.tasks.append(task)
         else:
-            plan.done.append(before)
+            plan.tasks.append(FileTask(str(path), str(output), options))
     return plan
 
 
@@ -341,6 +260,13 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
     outputs[name] = path
 
 
+def _refuse_existing(output: Path, options: Options) -> None:
+    """Refuse an output that is there, whoever wrote it."""
+    if os.path.lexists(output) and not options.force:
+        ways = " to overwrite it, or ", Parameter("out"), " for another folder."
+        raise TableError(f"{output} exists already; pass ", Parameter("force"), *ways)
+
+
 def _start(given: str) -> Path:
     """The folder given, that of a file, or the folders of a pattern before the first that is none of them.
 
@@ -348,13 +274,10 @@ def _start(given: str) -> Path:
     ('in', '.')
     """
     start = Path(given) if os.path.isdir(given) else Path(given).parent
-    while _is_pattern(given) and glob.has_magic(str(start)):
+    is_pattern = glob.has_magic(given) and not os.path.lexists(given)
+    while is_pattern and glob.has_magic(str(start)):
         start = start.parent
     return start
-
-
-def _is_pattern(given: str) -> bool:
-    return glob.has_magic(given) and not os.path.lexists(given)
 
 
 # ---------------------------------------------------------------- who labels them
@@ -365,23 +288,7 @@ class _StoppedError(Exception):
 
 
 @contextmanager
-def _folders(tasks: Sequence[FileTask]) -> Iterator[None]:
-    """The folders of all outputs; those that stay empty go again, and so does what a lost worker left."""
-    outputs = [Path(task.output).absolute() for task in tasks]
-    records = [_record_path(path) for path, task in zip(outputs, tasks, strict=True) if task.recorded]
-    paths = [*outputs, *records]
-    new = sorted({folder for path in paths for folder in path.parents if not folder.exists()}, reverse=True)
-    with folders_for(paths):
-        yield
-    for folder in {path.parent for path in paths}:
-        sweep(folder)
-    for folder in new:  # inner ones first
-        with suppress(OSError):
-            folder.rmdir()
-
-
-@contextmanager
-def _threads(predictor: Predictor, jobs: int, seen: Seen) -> Iterator[Submit]:
+def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator[Submit]:
     """Threads that label a file each; after an interruption each takes back what it has not finished."""
     stop = threading.Event()
 
@@ -391,9 +298,9 @@ def _threads(predictor: Predictor, jobs: int, seen: Seen) -> Iterator[Submit]:
                 raise _StoppedError
             seen(task, rows, share)
 
-        return label_file(predictor, task, heed)
+        return label_file(predictor, task, resources, heed)
 
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(resources.jobs) as pool:
         try:
             yield lambda task: pool.submit(label, task)
         except BaseException:
@@ -403,7 +310,7 @@ def _threads(predictor: Predictor, jobs: int, seen: Seen) -> Iterator[Submit]:
 
 
 @contextmanager
-def _dask(predictor: Predictor, address: str) -> Iterator[Submit]:
+def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[Submit]:
     """Have the workers of a Dask cluster label a file each."""
     try:
         dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
@@ -416,8 +323,14 @@ def _dask(predictor: Predictor, address: str) -> Iterator[Submit]:
     ):
         # Made on a worker, so that others can make it again if that is lost.
         model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
+
+        def submit(task: FileTask) -> Future[LabelledFile]:
+            # A worker may be lost when it has written the file: another then writes the same over it.
+            again = replace(task, options=replace(task.options, force=True))
+            return pool.submit(label_file, model, again, resources)
+
         try:
-            yield lambda task: pool.submit(label_file, model, task)
+            yield submit
         except BaseException:
             pool.shutdown(wait=False)
             raise

@@ -6,7 +6,6 @@ once, by ``predict_scores``, which it calls too.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections import deque
@@ -251,23 +250,12 @@ class Predictor:
         return self._model
 
     @property
-    def digest(self) -> str:
-        """By which two models are the same."""
-        return hashlib.sha256(self.data).hexdigest()
-
-    @property
     def schema(self) -> dict[str, pl.DataType]:
         """Names and types of the columns that are added."""
         types: dict[str, pl.DataType] = {LABEL: pl.String(), CONFIDENCE: pl.Float64()}
         if self.probabilities:
             types |= dict.fromkeys(probability_names(self.model.classes_), pl.Float64())
         return types if self.threshold is None else {**types, ACCEPT: pl.Boolean()}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What besides the model the added columns depend on."""
-        chosen = {"probabilities": self.probabilities, "threshold": self.threshold}
-        return {name: value for name, value in chosen.items() if value not in (False, None)}
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Labels of the rows of record batches, as they come."""
