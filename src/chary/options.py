@@ -151,6 +151,7 @@ def _option(
         about["kind"] = bool
     elif isinstance(default, tuple):
         about |= {"kind": list[str], "read": lambda texts, flag: tuple(texts), "write": list}
+        help += " Repeatable."
     elif word == "SHARE":
         about |= {"read": read_share, "write": _written_share}
     elif word.startswith(("FILE", "FOLDER")):

@@ -46,23 +46,6 @@ def test_bad_input_is_one_sentence_and_exit_code_one(table, run, arguments, mess
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("limited", "most", "message"),
-    [
-        ("RLIMIT_NOFILE", 8, "Only 8 files may be open here (ulimit -n), and chary needs 32; allow more."),
-        ("RLIMIT_AS", 10**9, "Only 953 MiB of addresses are allowed here (ulimit -v), and chary needs 2,048"),
-    ],
-)
-def test_limits_of_the_shell_are_not_blamed_on_the_table(table, run, monkeypatch, limited, most, message):
-    resource = pytest.importorskip("resource")
-    limits = {getattr(resource, limited): (most, most)}
-    monkeypatch.setattr(resource, "getrlimit", lambda number: limits.get(number, (-1, -1)))
-    code, out, err = run("label", str(table), "-t", "churn")
-    assert (code, out) == (1, "")
-    assert message in err
-    assert err.count("\n") == 1
-
-
 def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt

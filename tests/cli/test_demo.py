@@ -11,8 +11,7 @@ from chary.cli.demo import N_LABELED, TARGET, hide_labels
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
-def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp_path, run, monkeypatch, sockets):
-    monkeypatch.setattr("chary.cli.demo.N_DRAWS", 1)
+def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp_path, run, sockets):
     folder = tmp_path / "demo"
     code, out, _ = run("demo", "--out", folder)
     assert code == 0
@@ -28,7 +27,6 @@ def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp
     assert promised > true
     assert low < true < high
     assert lifted > true
-    assert "logistic regression" in said
     assert (folder / "audited" / "tumours.report.html").exists()
     assert f"chary review {folder}/tumours.csv --target diagnosis" in said
     assert sockets() == []

@@ -6,7 +6,6 @@ A stream may be closed, lead to nobody, or know no Arabic: a command must do its
 from __future__ import annotations
 
 import errno
-import inspect
 import os
 import signal
 import sys
@@ -17,7 +16,6 @@ from threading import current_thread, main_thread
 from typing import Annotated, Any, TextIO
 
 import typer
-from typer.core import TyperCommand
 
 from chary import __version__
 from chary.cli.audit import draw_command, fill_command
@@ -27,70 +25,6 @@ from chary.cli.judge import judge_command
 from chary.cli.label import diagnose_command, label_command
 from chary.cli.predict import predict_command
 from chary.cli.review import review_command
-from chary.options import AUDIT, COLUMNS, FILES, LEARNING, OUTPUT
-
-try:
-    import resource
-except ImportError:  # pragma: no cover - a system without such limits
-    resource = None  # type: ignore[assignment]
-
-
-class Command(TyperCommand):
-    """A command whose help shows the options that are used often first, then the others by group."""
-
-    def format_usage(self, ctx: Any, formatter: Any) -> None:
-        """The files first, then what cannot be left out."""
-        needed = [one for one in self.params if one.required]
-        words = [_metavar(one) if one.param_type_name == "argument" else _typed(one) for one in needed]
-        formatter.write_usage(ctx.command_path, " ".join([*words, "[OPTIONS]"]))
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The first paragraph; ``format_epilog`` tells the rest."""
-        with formatter.indentation():
-            formatter.write_paragraph()
-            formatter.write_text(str(self.help).partition("\n\n")[0])
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Arguments, options by group, each with its default."""
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        groups |= {name: [] for name in (FILES, COLUMNS, LEARNING, AUDIT, OUTPUT)}
-        params: list[Any] = self.get_params(ctx)
-        for one in params:
-            if one.param_type_name == "argument":
-                groups["Arguments"].append((_metavar(one), one.help))
-                continue
-            default = one.show_default if isinstance(one.show_default, str) else one.default
-            is_said = isinstance(default, (str, int, float)) and not one.is_flag
-            said = f"  [{default}]" if is_said else ""
-            groups[one.rich_help_panel or "Options"].append((_typed(one, ", "), one.help + said))
-        for name, rows in groups.items():
-            if rows:
-                with formatter.section(name):
-                    formatter.write_dl(rows, col_max=26)
-        formatter.write_paragraph()
-        formatter.write_text("Repeat an option that ends in ... to give several. [ ] shows the default.")
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The rest of what the command does, and an example."""
-        rest = inspect.cleandoc(str(self.help).partition("\n\n")[2])
-        for text in filter(None, [rest, self.epilog]):
-            formatter.write_paragraph()
-            formatter.write_text(text)
-
-
-def _metavar(one: Any) -> str:
-    return str(one.metavar or one.name.upper())
-
-
-def _typed(one: Any, between: str = "") -> str:
-    """An option as it is typed: by each of its names, or by the first."""
-    names = sorted(one.opts, key=len) if between else one.opts[:1]
-    return (
-        between.join(names)
-        + ("" if one.is_flag else f" {_metavar(one)}")
-        + " ..." * (one.multiple and bool(between))
-    )
-
 
 _THREE = """\
 chary gives the unlabelled rows of a table a label, and tells you how good the labels are.
@@ -103,19 +37,21 @@ chary --help lists all commands, chary label --help the options of one. chary de
 
 app = typer.Typer(
     name="chary",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Label the rest of a table from a few labels that were not picked at random.",
 )
 audit_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Label random rows, to learn how good the other labels are."
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Label random rows, to learn how good the other labels are.",
 )
 
 
 def _add(to: typer.Typer, name: str, command: Callable[..., None], *examples: str) -> None:
     told = [f"Example:  {example}" for example in examples]
-    to.command(name, cls=Command, epilog="\n\n".join(told) or None)(command)
+    to.command(name, epilog="\n\n".join(told) or None)(command)
 
 
 _add(app, "review", review_command, "chary review customers.csv")
@@ -134,7 +70,6 @@ _add(audit_app, "draw", draw_command, "chary audit draw customers.csv --target c
 _add(audit_app, "fill", fill_command, "chary audit fill customers.audit.csv")
 _add(app, "demo", demo_command)
 
-_FILES, _ADDRESSES = 32, 2 << 30  # that it takes to label a small table on a small machine, with some to spare
 _INTERRUPTED = "Interrupted; no file was left half-written."
 
 
@@ -145,21 +80,6 @@ def _options(
     if version or context.invoked_subcommand is None:
         typer.echo(f"chary {__version__}" if version else _THREE)
         raise typer.Exit
-    _refuse_tight_limits()
-
-
-def _refuse_tight_limits() -> None:
-    """Refuse limits of the shell under which libraries blame the table, or end the process without a word."""
-    if resource is None:
-        return
-    files, addresses = resource.getrlimit(resource.RLIMIT_NOFILE)[0], resource.getrlimit(resource.RLIMIT_AS)[0]
-    if 0 <= files < _FILES:
-        raise ValueError(f"Only {files} files may be open here (ulimit -n), and chary needs {_FILES}; allow more.")
-    if 0 <= addresses < _ADDRESSES:
-        raise ValueError(
-            f"Only {addresses >> 20:,} MiB of addresses are allowed here (ulimit -v), and chary needs "
-            f"{_ADDRESSES >> 20:,}, most of which it never fills; allow more, and bound its memory by --memory."
-        )
 
 
 def main(arguments: list[str] | None = None) -> int:

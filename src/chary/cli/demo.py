@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 TARGET = "diagnosis"
 # As many labels as a person gives in an hour, and the strength of the bias in the paper's studies.
 N_LABELED, STRENGTH = 30, 2.0
-N_DRAWS = 10
-OWN = "chary's mixture of models"
 
 
 @console.takes_options("demo")
@@ -61,7 +59,6 @@ def demo_command(
         f"The model learned from the answers too: now {after['low']:.0%} to {after['high']:.0%} (approximate). "
         f"What the user cannot know: {_share_right(audited, truth):.0%}."
     )
-    _show_draws(seed)
     say(f"Open the report: {audited.paths['report']}")
     say(f"The same in the browser: {Options(target=TARGET).command('review', [path])}")
     say(f"{time.perf_counter() - start:.0f} seconds in all.", "dim")
@@ -84,62 +81,6 @@ def _answer(labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], se
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])
-
-
-def _show_draws(seed: int) -> None:
-    """Ten draws of labels: the accuracy of chary and of models of scikit-learn, before and after the answers."""
-    import numpy as np
-
-    from chary._threads import one_thread
-    from chary.report.terminal import number_grid
-
-    with console.steps() as step:
-        draws = []
-        for draw in range(N_DRAWS):
-            step(f"Comparing with other models: {draw} of {N_DRAWS}")
-            with one_thread("openmp"):  # of so few rows more of them would wait for each other
-                draws.append(_accuracies(seed + draw))
-    means = {name: np.mean([one[name] for one in draws], axis=0) for name in draws[0]}
-    names = ["Mean accuracy of ten draws", f"{N_LABELED} biased labels", f"and {AUDIT_SIZE} random ones"]
-    rows = [[name, f"{before:.1%}", f"{after:.1%}"] for name, (before, after) in means.items()]
-    console.stdout().print(number_grid(names, rows, len(rows)))
-
-
-def _accuracies(seed: int) -> dict[str, tuple[float, float]]:
-    """Shares of right labels for rows that have neither a label nor an answer, without and with the answers."""
-    import numpy as np
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.semi_supervised import SelfTrainingClassifier
-
-    from chary.labelling.diagnose import prepare
-    from chary.labelling.learn import LEARNERS, WITH_AUDIT
-    from chary.tables import Table
-
-    frame, truth = hide_labels(seed)
-    codes = np.unique(truth, return_inverse=True)[1]
-    given = frame[TARGET].is_not_null().to_numpy()
-    answered = given.copy()
-    rest = np.flatnonzero(~given)
-    answered[np.random.default_rng(seed).choice(rest, AUDIT_SIZE, replace=False)] = True
-
-    X = prepare(Table(frame, "tumours.csv", ","), TARGET).X
-    models = {
-        OWN: LEARNERS[WITH_AUDIT].classifier(0, seed).set_params(unlabeled=-1),  # with the weights it begins with
-        "self-training, logistic regression": SelfTrainingClassifier(LogisticRegression(max_iter=1000)),
-        "logistic regression": LogisticRegression(max_iter=1000),
-        "random forest": RandomForestClassifier(random_state=seed),
-        "gradient boosting": HistGradientBoostingClassifier(random_state=seed),
-    }
-    compared = {}
-    for i, (name, model) in enumerate(models.items()):
-        shares = []
-        for known in (given, answered):
-            rows = known | (i < 2)  # the first two learn from all rows
-            model.fit(X[rows], np.where(known, codes, -1)[rows])
-            shares.append(float((model.predict(X[~answered]) == codes[~answered]).mean()))
-        compared[name] = shares[0], shares[1]
-    return compared
 
 
 def hide_labels(seed: int = 0) -> tuple[pl.DataFrame, NDArray[Any]]:
