@@ -1,11 +1,11 @@
 """Saving a fitted model in one file and loading it again: arrays as safetensors, the rest as JSON.
 
 Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
-come from a fixed list (``CODECS``), and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values, requires every field of each and has it predict two rows; whatever else a file holds, it
-is refused. What a file makes in memory is bounded by its own size. A class of scikit-learn is kept as the
-parameters that differ from its defaults and the listed attributes, its trees as plain arrays, so that a file
-depends on no version of it.
+come from a fixed list (``CLASSES``), and a checksum over description and arrays. Loading builds objects of listed
+classes from plain values and has each estimator predict two rows; a file that does not fit together is refused.
+What a file makes in memory is bounded by its own size. A class of scikit-learn is kept as the parameters that
+differ from its defaults and the listed attributes, its trees as plain arrays, so that a file depends on no version
+of it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,15 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from inspect import signature
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NoReturn
 
 import numpy as np
 import safetensors.numpy
-import sklearn
 from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -35,8 +31,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary import __version__
 from chary._files import atomic_write, open_regular
+from chary._words import visible
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.kept_guesses import KeptGuessesClassifier
 from chary.method.mixture import ColumnScaler, Member, MixedEnsembleClassifier
@@ -64,10 +60,6 @@ class ModelFileError(ValueError):
     """A model that cannot be saved, or a file that is not a model of chary."""
 
 
-class _UnsoundError(ModelFileError):
-    """A model of the right classes with values that contradict each other."""
-
-
 def save_model(model: Any, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Save a fitted model in one file; the same model makes the same bytes.
 
@@ -92,13 +84,14 @@ def model_bytes(model: Any) -> bytes:
     if hasattr(model, "fit"):
         check_is_fitted(model)
     arrays: Arrays = {}
+    description = json.dumps({"model": _pack(model, arrays)}, allow_nan=False)
+    data = _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
     try:
-        packed = _pack(model, arrays)
-    except _UnsoundError as error:
+        load_bytes(data)
+    except ModelFileError as error:
         kind = type(model).__name__
         raise ModelFileError(f"This {kind} was not saved, as it could not be loaded again: {error}") from error
-    description = json.dumps({"model": packed}, allow_nan=False)
-    return _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
+    return data
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -138,15 +131,12 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
                 f"{name} is not a model file of this version of chary; install the version that it was made with, "
                 "or train the model again."
             )
-        _require(metadata.keys() == {"format", "description", "sha256"})
         arrays = safetensors.numpy.load(data)
         text = metadata["description"]
-        if _checksum(text, arrays) != metadata["sha256"]:
-            raise ModelFileError(f"{name} is damaged (its checksum is wrong); copy or train it again.")
-        description = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
-        _require(description.keys() == {"model"})
+        _require(_checksum(text, arrays) == metadata["sha256"])
+        description = json.loads(text, object_pairs_hook=_distinct)
+        json.dumps(description, ensure_ascii=False).encode()  # half a character can be in no table
         model = _unpack(description["model"], arrays)
-        _require(not arrays)  # each was used once
         check_is_fitted(model)
         return model
     except ModelFileError:
@@ -204,11 +194,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _refuse_constant(name: str) -> None:
-    """Refuse NaN and Infinity, which are no JSON, and which ``save_model`` writes otherwise."""
-    _require(False)
-
-
 def _checksum(description: str, arrays: Arrays) -> str:
     digest = hashlib.sha256(description.encode())
     for name in sorted(arrays):
@@ -224,8 +209,6 @@ def _checksum(description: str, arrays: Arrays) -> str:
 def _pack(value: Any, arrays: Arrays) -> Any:
     """A JSON value; numbers in bulk go to ``arrays``."""
     value = value.item() if isinstance(value, np.generic) else _with_plain_trees(value)
-    if isinstance(value, str):
-        _require_unicode(value)
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -234,17 +217,15 @@ def _pack(value: Any, arrays: Arrays) -> Any:
         return _pack_array(value, arrays)
     if isinstance(value, list):
         return [_pack(item, arrays) for item in value]
-    codec = CODECS.get(type(value).__name__)
-    if codec is not None and type(value) is codec.cls:
-        packed = _pack(codec.state(value), arrays)
-        codec.check(value)
-        return {"class": type(value).__name__, "state": packed}
+    name = type(value).__name__
+    if CLASSES.get(name) is type(value):
+        return {"class": name, "state": _pack(_state(value), arrays)}
     if isinstance(value, tuple):
         return {"tuple": [_pack(item, arrays) for item in value]}
     if isinstance(value, dict):
         return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
     raise ModelFileError(
-        f"A {type(value).__name__} cannot be saved; chary saves its own classifiers and table preparation, "
+        f"A {name} cannot be saved; chary saves its own classifiers and table preparation, "
         "with parameters that are numbers, text or its own policies."
     )
 
@@ -253,9 +234,7 @@ def _with_plain_trees(value: Any) -> Any:
     try:
         return plain_trees(value)
     except (ValueError, AttributeError) as error:
-        kind, version = type(value).__name__, sklearn.__version__
-        unknown = f"A {kind} of scikit-learn {version} cannot be saved; this version of chary does not know it."
-        raise ModelFileError(str(error) if isinstance(error, ValueError) else unknown) from error
+        raise ModelFileError(f"A {type(value).__name__} of this kind cannot be saved: {error}.") from error
 
 
 def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
@@ -274,13 +253,10 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
 
 def _unpack(node: Any, arrays: Arrays) -> Any:
     """What a JSON value stands for; ``arrays`` are used up, so that no small file makes much of one of them."""
-    if isinstance(node, str):
-        _require_unicode(node)
     if node is None or isinstance(node, bool | int | float | str):
         return node
     if isinstance(node, list):
         return [_unpack(item, arrays) for item in node]
-    _require(set(node) in _NODES)
     match node:
         case {"float": ("inf" | "-inf" | "nan") as text}:
             return float(text)
@@ -293,18 +269,10 @@ def _unpack(node: Any, arrays: Arrays) -> Any:
         case {"values": list(values), "codes": str(name), "dtype": ("text" | "object") as dtype}:
             return _looked_up([_unpack(value, arrays) for value in values], arrays.pop(name), dtype)
         case {"class": str(name), "state": dict(state)}:
-            if name not in CODECS:
-                raise ModelFileError(
-                    f"The model file holds a {name[:50]!r}, which this version of chary does not know."
-                )
-            value = CODECS[name].restore(_unpack(state, arrays))
-            CODECS[name].check(value)
-            return value
-    raise ModelFileError("The model file holds a value that this version of chary does not know.")
-
-
-# The keys that an object in a description may have, together.
-_NODES = [{"float"}, {"tuple"}, {"dict"}, {"array"}, {"values", "codes", "dtype"}, {"class", "state"}]
+            if name not in CLASSES:
+                _refuse_unknown(name)
+            return _restore(CLASSES[name], _unpack(state, arrays))
+    raise ValueError
 
 
 def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
@@ -317,215 +285,157 @@ def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[An
     unique = np.empty(len(values), dtype=object)
     unique[:] = values
     looked_up = unique[codes]
-    lengths = [len(value) for value in values if isinstance(value, str)]
-    if dtype == "object" or len(lengths) < len(values):
+    if dtype == "object":
         return looked_up
-    in_memory, in_file = 4 * max(lengths, default=0) * codes.size, codes.nbytes + sum(lengths)
-    return looked_up.astype(str) if in_memory <= _MOST_GROWTH * in_file else looked_up
+    lengths = [len(value) for value in values]
+    in_memory = 4 * max(lengths, default=0) * codes.size
+    return looked_up.astype(str) if in_memory <= _MOST_GROWTH * (codes.nbytes + sum(lengths)) else looked_up
 
 
 # ---------------------------------------------------------------- classes that a file may hold
 
+_COLUMN_NAMES = "feature_names_in_"  # only if it was fitted on a frame
+_SEEN = ("n_features_in_", _COLUMN_NAMES)
+_PRIOR = ("class_prior_", "class_bias_")
+_SELF_TRAINING = (
+    "classes_",
+    "estimator_",
+    "labeled_iter_",
+    "confidence_",
+    "transduction_",
+    "n_rounds_",
+    "history_",
+    "termination_condition_",
+    *_PRIOR,
+)
+_GUESSES = ("guess_column_", "guess_features_", "guess_patterns_", "guess_codes_")
 
-class Codec(NamedTuple):
-    """How objects of a class become a dictionary of plain values and arrays, and come back."""
-
-    cls: type
-    state: Callable[[Any], dict[str, Any]]
-    restore: Callable[[dict[str, Any]], Any]
-    check: Callable[[Any], None] = lambda value: None  # raises an error if it contradicts itself; both ways
-
-
-def _require(condition: bool) -> None:
-    """Refuse what ``save`` does not write."""
-    if not condition:
-        raise _UnsoundError("The model file contradicts itself; copy or train it again.")
-
-
-def _require_unicode(text: str) -> None:
-    """Refuse half a character, which no file of a table can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _UnsoundError("The model file holds text that is not Unicode; copy or train it again.") from None
-
-
-def _require_finite(value: Any) -> None:
-    """Refuse a number, or numbers anywhere in arrays, lists and dictionaries, that are infinite or missing."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for item in value:
-            _require_finite(item)
-        return
-    floats = isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
-    if floats and not np.isfinite(value).all():
-        raise _UnsoundError("The model file holds an infinite or missing number; copy or train it again.")
-
-
-def _wrong(cls: type, name: str) -> _UnsoundError:
-    """Say which field of which class holds a value that cannot be."""
-    return _UnsoundError(
-        f"The model file contradicts itself in {name!r} of a {cls.__name__}; copy or train it again."
-    )
+# Estimators, of chary's own or of scikit-learn, and what ``fit`` sets.
+FITTED: dict[type, tuple[str, ...]] = {
+    DiverseEnsembleClassifier: (*_SEEN, "classes_", "mean_", "scale_", "network_", "loss_curve_", *_PRIOR),
+    MixedEnsembleClassifier: (*_SEEN, "classes_", "members_", "weights_", "scales_", *_PRIOR),
+    SelfTrainingClassifier: _SELF_TRAINING,
+    KeptGuessesClassifier: (*_SELF_TRAINING, *_GUESSES),
+    ColumnScaler: (*_SEEN, "mean_", "scale_"),
+    PlainForest: (*_SEEN, "classes_", "trees_"),
+    PlainBoosting: (*_SEEN, "classes_", "trees_", "baseline_"),
+    ExtraTreesClassifier: (),  # unfitted: fitted ones are kept as plain trees
+    HistGradientBoostingClassifier: (),
+    StandardScaler: (*_SEEN, "mean_", "var_", "scale_", "n_samples_seen_"),
+    QuantileTransformer: (*_SEEN, "n_quantiles_", "references_", "quantiles_"),
+    LogisticRegression: (*_SEEN, "classes_", "n_iter_", "coef_", "intercept_"),
+}
+# What has fields, and which.
+RECORDS: dict[type, tuple[str, ...]] = {
+    Network: ("n_features", "hidden_sizes", "n_classes", "n_heads", "params"),
+    Member: Member._fields,
+    **{cls: tuple(field.name for field in fields(cls)) for cls in (Column, Trees, *POLICIES)},
+}
+CLASSES = {cls.__name__: cls for cls in (*FITTED, *RECORDS, TablePreparation, Pipeline)}
 
 
-def _estimator(cls: type, *names: str) -> Codec:
-    """Describe an estimator: its parameters, and the ``names`` of what ``fit`` sets.
-
-    Of a class of chary all parameters are kept, of one of scikit-learn those that are not its defaults. A fitted
-    estimator must have all of ``names``, but for the names of columns, and is tried out.
-    """
-    foreign = cls.__module__.startswith("sklearn.")
-    defaults = {name: parameter.default for name, parameter in signature(cls).parameters.items()}
-
-    def learned(model: Any) -> dict[str, Any]:
-        in_order = names if foreign else vars(model)
-        return {name: vars(model)[name] for name in in_order if name in names and name in vars(model)}
-
-    def state(model: Any) -> dict[str, Any]:
-        params, fitted = model.get_params(deep=False), learned(model)
-        if isinstance(params.get("random_state"), Generator | RandomState):
-            params["random_state"] = None
-        if foreign:
-            params = {name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
-        if "history_" in fitted:  # without the seconds: the same run writes the same file
-            rounds = [{k: v for k, v in record.items() if k != "seconds"} for record in fitted["history_"]]
-            fitted["history_"] = rounds
-        return {"params": params, "fitted": fitted}
-
-    def restore(saved: dict[str, Any]) -> Any:
-        _require(saved.keys() == {"params", "fitted"})
-        _require(all(isinstance(name, str) for name in (*saved["params"], *saved["fitted"])))
-        for name in saved["params"].keys() - defaults.keys():
-            installed = f"scikit-learn {sklearn.__version__}" if foreign else f"chary {__version__}"
-            raise ModelFileError(
-                f"The model file holds a {cls.__name__} with the parameter {name[:50]!r}, which {installed} does "
-                "not know; install the version that it was made with, or train the model again."
-            )
-        model = cls(**saved["params"])
-        for name, value in saved["fitted"].items():
-            if name not in names:
-                raise _wrong(cls, name[:50])
-            setattr(model, name, value)
-        return model
-
-    def check(model: Any) -> None:
-        _check_constraints(model)
-        fitted = learned(model)
-        if not fitted:  # a meta-estimator holds an unfitted one, too
-            return
-        for name in names:
-            if name not in fitted and name != _COLUMN_NAMES:
-                raise _wrong(cls, name)
-        for name, value in fitted.items():
-            if name not in _FREE:
-                _require_finite(value)
-        _require(_works(model))
-
-    return Codec(cls, state, restore, check)
+def _state(value: Any) -> dict[str, Any]:
+    """An object of a listed class as a dictionary."""
+    if isinstance(value, TablePreparation):
+        params = {name: tuple(given) for name, given in value.get_params().items()}
+        return {"params": params, "columns": value.ordered_, "statistics": value.statistics_}
+    if isinstance(value, Pipeline):
+        reference = getattr(value, "drift_reference_", None)
+        return {"steps": value.steps, **({} if reference is None else {"sketch": vars(reference)})}
+    if type(value) in RECORDS:
+        return {name: getattr(value, name) for name in RECORDS[type(value)]}
+    return _estimator_state(value)
 
 
-def _check_constraints(model: Any) -> None:
-    """Refuse parameters of another type, or out of the range, that the estimator itself states for ``fit``."""
-    if not hasattr(model, "_parameter_constraints"):
-        return
-    try:
+def _restore(cls: type, saved: dict[str, Any]) -> Any:
+    """The object that a dictionary describes, if it is whole."""
+    if cls is TablePreparation:
+        return _restore_table(**saved)
+    if cls is Pipeline:
+        return _restore_pipeline(**saved)
+    if cls is Network:
+        return _restore_network(**saved)
+    if cls is Column:
+        return _restore_column(**saved)
+    if cls in RECORDS:
+        return cls(**saved)
+    return _restore_estimator(cls, **saved)
+
+
+def _estimator_state(model: Any) -> dict[str, Any]:
+    """Parameters, of a class of scikit-learn those that are not its defaults, and what ``fit`` set."""
+    names = FITTED[type(model)]
+    params = model.get_params(deep=False)
+    in_order: Any = vars(model)
+    if isinstance(params.get("random_state"), Generator | RandomState):
+        params["random_state"] = None
+    if type(model).__module__.startswith("sklearn."):
+        defaults = signature(type(model)).parameters
+        params = {name: value for name, value in params.items() if repr(value) != repr(defaults[name].default)}
+        in_order = names
+    fitted = {name: vars(model)[name] for name in in_order if name in names and name in vars(model)}
+    if "history_" in fitted:  # without the seconds: the same run writes the same file
+        rounds = [{k: v for k, v in record.items() if k != "seconds"} for record in fitted["history_"]]
+        fitted["history_"] = rounds
+    return {"params": params, "fitted": fitted}
+
+
+def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    """An estimator that was fitted has all of its attributes, but for the names of columns, and is tried out."""
+    for name in params.keys() - signature(cls).parameters.keys():
+        _refuse_unknown(f"{cls.__name__} with the parameter {name}")
+    model = cls(**params)
+    if hasattr(model, "_parameter_constraints"):
         model._validate_params()
-    except ValueError:
-        raise _wrong(type(model), "parameters") from None
+    if not fitted:  # a meta-estimator holds an unfitted one, too
+        return model
+    names = set(FITTED[cls])
+    _require(names - {_COLUMN_NAMES} <= fitted.keys() <= names)
+    for name, value in fitted.items():
+        setattr(model, name, value)
+        if name not in _FREE:
+            _require_finite(value)
+    _try_out(model)
+    return model
 
 
-def _works(model: Any) -> bool:
-    """Tell whether a fitted estimator makes finite numbers, as many as it should, of zeros and of ones.
+def _try_out(model: Any) -> None:
+    """Have a fitted estimator make finite numbers, as many as it should, of zeros and of ones.
 
     Each is a row by itself: of an array that would fit some number of rows alone, more than one row comes out.
     """
-    try:
-        n_features = model.n_features_in_
-        if not _is_count(n_features) or not _has_names(model):
-            return False
-        if hasattr(model, "whole") and not model.whole():
-            return False
-        if isinstance(model, QuantileTransformer) and not _is_ascending(model):
-            return False
-        rows = np.stack([np.zeros(n_features), np.ones(n_features)])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return all(_is_scored(model, row[None]) for row in rows)
-    except Exception:  # arrays that do not fit together, in whatever way
-        return False
+    n_features = model.n_features_in_
+    _require(isinstance(n_features, int | np.integer) and 1 <= n_features <= _MOST_FEATURES)
+    columns = getattr(model, _COLUMN_NAMES, None)
+    _require(columns is None or (len(columns) == n_features and _is_tuple_of_texts(tuple(columns.tolist()))))
+    _require(not hasattr(model, "classes_") or _is_classes(model.classes_))
+    _require(not hasattr(model, "whole") or model.whole())
+    if isinstance(model, QuantileTransformer):  # what lies between two that are not in order has no place
+        _require((np.diff(model.references_) >= 0).all() and (np.diff(model.quantiles_, axis=0) >= 0).all())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in (np.zeros((1, n_features)), np.ones((1, n_features))):
+            if hasattr(model, "transform"):
+                _require_scores(model.transform(row), row.shape)
+            else:
+                _require_scores(model.predict_proba(row), (1, len(model.classes_)))
+            if isinstance(model, SelfTrainingClassifier):
+                _require_scores(model.predict_confidence(row), (1,))
 
 
-def _is_ascending(model: QuantileTransformer) -> bool:
-    """Tell whether quantiles are in order: what lies between two of them has no place otherwise."""
-    shares = model.references_
-    quantiles = model.quantiles_
-    if not (_is_array(shares, len(quantiles)) and _is_array(quantiles, len(shares), model.n_features_in_)):
-        return False
-    in_order = (np.diff(shares) >= 0).all() and (np.diff(quantiles, axis=0) >= 0).all()
-    return bool(in_order and shares.min() >= 0 and shares.max() <= 1)
+def _require_scores(scores: NDArray[Any], shape: tuple[int, ...]) -> None:
+    _require(scores.shape == shape and np.isfinite(scores).all())
 
 
-def _has_names(model: Any) -> bool:
-    """Tell whether columns and classes have the names that they need."""
-    if hasattr(model, _COLUMN_NAMES):
-        columns = model.feature_names_in_
-        if columns.shape != (model.n_features_in_,) or not _is_tuple_of_texts(tuple(columns.tolist())):
-            return False
-    return not hasattr(model, "classes_") or _is_classes(model.classes_)
-
-
-def _is_scored(model: Any, row: NDArray[Any]) -> bool:
-    """Tell whether a row (1, d) becomes one row of finite numbers."""
-    if hasattr(model, "transform"):
-        scores = model.transform(row)
-        return scores.shape == row.shape and bool(np.isfinite(scores).all())
-    probabilities = model.predict_proba(row)
-    if probabilities.shape != (1, len(model.classes_)) or not np.isfinite(probabilities).all():
-        return False
-    if isinstance(model, SelfTrainingClassifier):
-        confidence = model.predict_confidence(row)
-        return confidence.shape == (1,) and bool(np.isfinite(confidence).all())
-    return True
-
-
-def _is_array(array: Any, *shape: int, dtype: Any = np.floating) -> bool:
-    return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
-
-
-def _dataclass(cls: type, check: Callable[[Any], None] = lambda value: None) -> Codec:
-    names = [field.name for field in fields(cls)]
-    return Codec(
-        cls, lambda value: {name: getattr(value, name) for name in names}, lambda saved: cls(**saved), check
-    )
-
-
-def _network_state(network: Network) -> dict[str, Any]:
-    names = ("n_features", "hidden_sizes", "n_classes", "n_heads", "params")
-    return {name: getattr(network, name) for name in names}
-
-
-def _restore_network(saved: dict[str, Any]) -> Network:
-    params = saved.pop("params")
-    sizes = [saved["n_features"], *saved["hidden_sizes"], saved["n_classes"], saved["n_heads"]]
-    _require(all(type(size) is int and 1 <= size < 2**31 for size in sizes))
-    widths = [saved["n_features"], *saved["hidden_sizes"], (1 + saved["n_heads"]) * saved["n_classes"]]
-    _require(_is_array(params, sum(math.prod(pair) + pair[1] for pair in pairwise(widths))))
-    network = Network(**saved, dtype=params.dtype)
+def _restore_network(params: NDArray[Any], **sizes: Any) -> Network:
+    network = Network(**sizes, dtype=params.dtype)
+    _require(params.dtype.kind == "f" and params.shape == network.params.shape)
+    _require_finite(params)
     network.params[:] = params
     return network
 
 
-def _table_state(preparation: TablePreparation) -> dict[str, Any]:
-    params = {name: tuple(value) for name, value in preparation.get_params().items()}
-    return {"params": params, "columns": preparation.ordered_, "statistics": preparation.statistics_}
-
-
-def _restore_table(saved: dict[str, Any]) -> TablePreparation:
-    _require(saved.keys() == {"params", "columns", "statistics"})
-    columns, statistics, params = saved["columns"], saved["statistics"], saved["params"]
-    _require(isinstance(columns, list) and all(type(column) is Column for column in columns))
+def _restore_table(params: dict[str, Any], columns: list[Column], statistics: dict[str, Any]) -> TablePreparation:
     _require(len({column.name for column in columns}) == len(columns))
     _require(any(column.used for column in columns))
     _require(all(map(_is_tuple_of_texts, params.values())))
@@ -540,68 +450,70 @@ _COLUMN_TYPES = {
 }
 
 
-def _check_column(column: Column) -> None:
+def _restore_column(**saved: Any) -> Column:
     """Refuse a column with a field of another type, or that its kind cannot read."""
-    for name, kind in _COLUMN_TYPES.items():
-        if type(getattr(column, name)) is not kind:
-            raise _wrong(Column, name)
+    column = Column(**saved)
+    _require(all(type(getattr(column, name)) is kind for name, kind in _COLUMN_TYPES.items()))
     _require(_is_tuple_of_texts(column.categories))
     _require_finite(column.learned)
-    if not is_whole(column):
-        raise _wrong(Column, column.kind[:50])
+    _require(is_whole(column))
+    return column
 
 
-def _pipeline_state(pipeline: Pipeline) -> dict[str, Any]:
-    reference = getattr(pipeline, "drift_reference_", None)
-    return {"steps": pipeline.steps, **({} if reference is None else {"sketch": vars(reference)})}
-
-
-def _restore_pipeline(saved: dict[str, Any]) -> Pipeline:
-    _require({"steps"} <= saved.keys() <= {"steps", "sketch"})
-    pipeline = Pipeline(saved["steps"])
-    if "sketch" in saved:
-        pipeline.drift_reference_ = DriftReference(**saved["sketch"])
-    return pipeline
-
-
-def _check_pipeline(pipeline: Pipeline) -> None:
+def _restore_pipeline(steps: list[Any], sketch: dict[str, Any] | None = None) -> Pipeline:
     """Refuse steps that do not follow on each other, and figures on rows that these steps cannot have seen."""
-    steps = pipeline.steps
-    _require(isinstance(steps, list) and len(steps) > 0)
-    for step in steps:
-        _require(isinstance(step, tuple) and len(step) == 2 and type(step[0]) is str and _is_estimator(step[1]))
-
+    for name, step in steps:
+        _require(isinstance(name, str) and hasattr(step, "fit"))
+    pipeline = Pipeline(steps)
     preparation = steps[0][1] if isinstance(steps[0][1], TablePreparation) else None
     of_numbers = steps if preparation is None else steps[1:]
     if of_numbers and _is_fitted(of_numbers[-1][1]):
-        _require(_works(Pipeline(of_numbers)))
+        _try_out(Pipeline(of_numbers))
         if preparation is not None:
             _require(len(preparation.get_feature_names_out()) == of_numbers[0][1].n_features_in_)
-    if (reference := getattr(pipeline, "drift_reference_", None)) is not None:
-        _require(preparation is not None and reference.fits(preparation))
-
-
-def _check_member(member: Member) -> None:
-    _require(isinstance(member.name, str) and _is_estimator(member.estimator))
+    if sketch is not None:
+        pipeline.drift_reference_ = DriftReference(**sketch)
+        _require(preparation is not None and pipeline.drift_reference_.fits(preparation))
+    return pipeline
 
 
 # ---------------------------------------------------------------- what values must be
 
-_COLUMN_NAMES = "feature_names_in_"  # only if it was fitted on a frame
+
+def _require(condition: bool | np.bool_) -> None:
+    """Refuse what ``save`` does not write."""
+    if not condition:
+        raise ModelFileError("The model file contradicts itself; copy or train it again.")
+
+
+def _refuse_unknown(what: str) -> NoReturn:
+    raise ModelFileError(
+        f"The model file holds a {visible(what)}, which the installed chary and scikit-learn do not know; "
+        "install the versions that it was made with, or train the model again."
+    )
+
+
+def _require_finite(value: Any) -> None:
+    """Refuse a number, or numbers anywhere in arrays, lists and dictionaries, that are infinite or missing."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
+            _require_finite(item)
+    elif isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        _require(np.isfinite(value).all())
+
+
+def _is_array(array: Any, *shape: int, dtype: Any) -> bool:
+    return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
 
 
 def _is_scalar(value: Any) -> bool:
-    return value is None or type(value) in (bool, int, float, str)
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _is_tuple_of_texts(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(text, str) for text in value)
-
-
-def _is_estimator(value: Any) -> bool:
-    """Whether it is an estimator that a file may hold."""
-    codec = CODECS.get(type(_with_plain_trees(value)).__name__)
-    return codec is not None and hasattr(codec.cls, "fit") and isinstance(value, BaseEstimator)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -612,58 +524,7 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _is_count(value: Any) -> bool:
-    is_whole_number = isinstance(value, int | np.integer) and type(value) is not bool
-    return is_whole_number and bool(1 <= value <= _MOST_FEATURES)
-
-
 def _is_classes(value: Any) -> bool:
     """Whether an array names classes: plain values that differ, also as text."""
     names = value.tolist()
-    if value.ndim != 1 or not names or None in names or not all(map(_is_scalar, names)):
-        return False
-    return len(set(map(str, names))) == len(names)
-
-
-# What ``fit`` sets, by class.
-_SEEN = ("n_features_in_", _COLUMN_NAMES)
-_PRIOR = ("class_prior_", "class_bias_")
-_NETWORK = ("mean_", "scale_", "network_", "loss_curve_")
-_ENSEMBLE = ("members_", "weights_", "scales_")
-_SELF_TRAINING = (
-    "classes_",
-    "estimator_",
-    "labeled_iter_",
-    "confidence_",
-    "transduction_",
-    "n_rounds_",
-    "history_",
-    "termination_condition_",
-    *_PRIOR,
-)
-_GUESSES = ("guess_column_", "guess_features_", "guess_patterns_", "guess_codes_")
-
-# A new class is a line here, of chary's own or of scikit-learn.
-CODECS = {
-    codec.cls.__name__: codec
-    for codec in (
-        _estimator(DiverseEnsembleClassifier, *_SEEN, "classes_", *_NETWORK, *_PRIOR),
-        _estimator(MixedEnsembleClassifier, *_SEEN, "classes_", *_ENSEMBLE, *_PRIOR),
-        _estimator(SelfTrainingClassifier, *_SELF_TRAINING),
-        _estimator(KeptGuessesClassifier, *_SELF_TRAINING, *_GUESSES),
-        _estimator(ColumnScaler, *_SEEN, "mean_", "scale_"),
-        _estimator(PlainForest, *_SEEN, "classes_", "trees_"),
-        _estimator(PlainBoosting, *_SEEN, "classes_", "trees_", "baseline_"),
-        _estimator(ExtraTreesClassifier),  # unfitted: fitted ones are kept as plain trees
-        _estimator(HistGradientBoostingClassifier),
-        _estimator(StandardScaler, *_SEEN, "mean_", "var_", "scale_", "n_samples_seen_"),
-        _estimator(QuantileTransformer, *_SEEN, "n_quantiles_", "references_", "quantiles_"),
-        _estimator(LogisticRegression, *_SEEN, "classes_", "n_iter_", "coef_", "intercept_"),
-        Codec(Network, _network_state, _restore_network, lambda network: _require_finite(network.params)),
-        Codec(TablePreparation, _table_state, _restore_table),
-        Codec(Pipeline, _pipeline_state, _restore_pipeline, _check_pipeline),
-        Codec(Member, Member._asdict, lambda saved: Member(**saved), _check_member),
-        _dataclass(Column, _check_column),
-        *map(_dataclass, (Trees, *POLICIES)),
-    )
-}
+    return value.ndim == 1 and None not in names and 0 < len(names) == len(set(map(str, names)))
