@@ -376,7 +376,7 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
         (
             b"x,y\n1,\xe9\n",
             ["--encoding", "ascii"],
-            "t.csv, line 2: not valid ascii text; pass its encoding with --encoding, such as cp1252, cp1250, "
+            "t.csv is not valid ascii text; pass its encoding with --encoding, such as cp1252, cp1250, "
             "cp1251, latin-1 or shift_jis.",
         ),
         (

@@ -7,7 +7,6 @@ import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from chary.tables import source as module
 from chary.tables.formats import base, columnar, csv, jsonl
 from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files, in_blocks
-from chary.tables.table import Lines, row_bytes
+from chary.tables.table import row_bytes
 
 ROWS = 300
 FRAME = pl.DataFrame({
@@ -63,7 +62,7 @@ def test_a_file_of_any_kind_has_the_same_cells_however_it_is_read(tmp_path, monk
     path = written(tmp_path / f"t.{kind}", kind)
     whole, source = read_table(path), open_source(path)
     assert (whole.notes, whole.files) == ((), (str(path),))
-    assert replace(source.table, frame=whole.frame, lines=whole.lines) == whole
+    assert replace(source.table, frame=whole.frame) == whole
     assert source.table.frame.schema == whole.frame.schema
     for _ in range(2):
         batches = list(source.batches())
@@ -167,22 +166,21 @@ def test_what_is_wrong_is_said_in_the_same_words_however_it_is_read(tmp_path, da
         assert said[1] == said[0]
 
 
-@pytest.mark.parametrize(("encoding", "mark"), [("utf-8-sig", True), ("utf-16", False), ("cp1252", False)])
-def test_encodings_and_byte_order_marks(tmp_path, encoding, mark):
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_encodings_and_byte_order_marks(tmp_path, encoding):
     path = tmp_path / "t.csv"
     path.write_bytes(("a,b\n" + "ü,é\n" * 900).encode(encoding))
     source = open_source(path, encoding="cp1252" if encoding == "cp1252" else "utf-8")
     frame = in_one(source)
     assert (frame["a"].unique().to_list(), frame["b"].n_unique(), frame.height) == (["ü"], 1, 900)
-    assert source.table.bom == mark
+    assert source.table.bom
     assert source.read().frame.equals(frame)
 
 
-def test_lines_that_end_as_on_old_machines_and_blank_ones(tmp_path):
+def test_blank_lines_are_no_rows(tmp_path):
     path = tmp_path / "t.csv"
-    for data in (b"a,b\r" + b"1,2\r" * 900, b"a,b\n" + b"1,2\n\n" * 900):
-        path.write_bytes(data)
-        assert in_one(open_source(path)).height == 900
+    path.write_bytes(b"a,b\n" + b"1,2\n\n" * 900)
+    assert in_one(open_source(path)).height == 900
 
 
 def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, monkeypatch):
@@ -295,23 +293,21 @@ def test_which_tables_have_to_be_read_in_batches(tmp_path):
 )
 def test_blocks_depend_on_the_rows_alone(lengths, bounds, n_rows, most):
     frame = pl.DataFrame({"t": ["x" * k for k in lengths], "n": range(len(lengths))})
-    table = Table(frame, "t", format="jsonl", lines=Lines(frame["t"], frame))
+    table = Table(frame, "t")
 
     def cut(bounds):
         for a, b in pairwise([0, *sorted(bounds), table.frame.height]):
             part = table.frame[a:b]
-            yield Batch(replace(table, frame=part, lines=Lines(frame["t"][a:b], part)), b / frame.height)
+            yield Batch(replace(table, frame=part), b / frame.height)
 
     found = list(in_blocks(cut([min(b, len(lengths)) for b in bounds]), n_rows, most))
     usual = list(in_blocks(cut([]), n_rows, most))
     assert [part.table.frame.height for part in found] == [part.table.frame.height for part in usual]
     assert pl.concat([part.table.frame for part in found]).equals(frame)
-    assert pl.concat([part.table.lines.texts for part in found]).equals(frame["t"])
     for part in found:
         height, size = part.table.frame.height, row_bytes(part.table.frame).sum()
         assert 1 <= height <= n_rows
         assert size <= most or height == 1
-        assert part.table.lines.frame is part.table.frame
     assert found[-1].share == 1.0
 
 
@@ -408,7 +404,7 @@ def test_files_of_a_folder_are_one_table(tmp_path, kind, monkeypatch):
     assert table.frame.equals(pl.concat([FRAME] * 3))
     for _ in range(2):
         assert in_one(source).equals(table.frame)
-    assert replace(source.table, frame=table.frame, lines=table.lines) == table
+    assert replace(source.table, frame=table.frame) == table
     assert table.notes == (f"3 files were read as one table, in this order: 0.{kind}, 1.{kind}, 2.{kind}.",)
     assert (table.name, table.stem, table.folder, source.n_rows) == ("3 files", "in", tmp_path, 3 * ROWS)
     assert source.rows([899, 300]).equals(table.frame[[899, 300]])
@@ -475,19 +471,6 @@ def test_types_meet_where_no_cell_changes(tmp_path, first, second, dtype):
     assert cells.dtype == dtype
     assert cells.equals(pl.concat([first.cast(dtype), second.cast(dtype)]), null_equal=True)
     assert in_one(open_source(path))["a"].equals(cells, null_equal=True)
-
-
-def test_json_lines_of_several_files_stay_lines(tmp_path):
-    Path(tmp_path, "0.jsonl").write_text('{"a": 1.0}')
-    Path(tmp_path, "1.jsonl").write_text('{"a":2}')
-    table = read_table(tmp_path)
-    assert table.lines.texts.to_list() == ['{"a": 1.0}', '{"a":2}']
-    assert table.lines.frame is table.frame
-    assert [one.table.lines.texts.to_list() for one in open_source(tmp_path).batches()] == [
-        ['{"a": 1.0}'],
-        ['{"a":2}'],
-    ]
-    assert next(open_source(tmp_path).batches(["a"])).table.lines is not None
 
 
 # ---------------------------------------------------------------- frames

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chary.tables.cells import all_as_typed, as_typed, guarded
 from chary.tables.formats import appending, require_writable, write_table
 from chary.tables.source import read_table
-from chary.tables.table import Lines, Table, TableError
+from chary.tables.table import Table, TableError
 
 # NUL is refused in a CSV, and a lone surrogate is no text.
 text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=8)
@@ -146,13 +146,6 @@ def test_a_compressed_csv_is_the_csv(tmp_path):
     assert gzip.decompress(buffer.getvalue()) == data
 
 
-def test_a_file_written_in_another_format_has_no_lines_of_the_old(tmp_path):
-    (tmp_path / "t.jsonl").write_bytes(b'{"a": 1.50}\n{"a": 2}\n')
-    table = read_table(tmp_path / "t.jsonl")
-    assert table.written_as("csv").lines is None
-    assert round_trip(table.written_as("csv"), tmp_path).frame["a"].to_list() == ["1.5", "2.0"]
-
-
 FRAME = pl.DataFrame({"a": range(1000), "t": [f"=x, {k}\n" if k % 3 else None for k in range(1000)]})
 LABELS = pl.Series([("=yes", "no")[k % 2] for k in range(1000)])
 
@@ -162,8 +155,7 @@ def appended(table, sizes, group=256):
     with appending(table, file, group) as appender:
         for size in sizes:
             frame = table.frame[start : start + size]
-            lines = table.lines and Lines(table.lines.texts[start : start + size], frame)
-            part = Table(frame, table.name, table.delimiter, table.bom, format=table.format, lines=lines)
+            part = Table(frame, table.name, table.delimiter, table.bom, format=table.format)
             appender.append(part, {"chary_label": LABELS[start : start + size]})
             start += size
     return file.getvalue()

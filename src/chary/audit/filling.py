@@ -150,7 +150,7 @@ class Filling:
             written[row.line - 1] = answer or None
         told = pl.DataFrame({self.origin.target: pl.Series(written, dtype=pl.String)})
         told = guarded(told) if sheet.format == "csv" else told
-        sheet = replace(sheet, frame=sheet.frame.with_columns(told.to_series()), lines=None)
+        sheet = replace(sheet, frame=sheet.frame.with_columns(told.to_series()))
         with atomic_rewrite(self.path) as stream:
             write_table(sheet, {}, stream)
         # The sheet is kept as it is on the disk, so that whoever goes on from it has all answers.

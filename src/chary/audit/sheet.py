@@ -535,8 +535,7 @@ def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Gue
     table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
     delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
-    bom = table.bom or table.encoding != "utf-8"  # spreadsheets know UTF-8 by its mark
-    write_table(Table(frame, table.name, delimiter, bom, "utf-8"), {}, file)
+    write_table(Table(frame, table.name, delimiter, table.bom), {}, file)
 
 
 def enlarge_sheet(
@@ -562,7 +561,7 @@ def enlarge_sheet(
     if len(new):
         fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
         frame = pl.concat([frame, fresh], how="diagonal").select(frame.columns)
-    write_table(replace(sheet, frame=frame, lines=None), {}, file)
+    write_table(replace(sheet, frame=frame), {}, file)
 
 
 def _fresh_rows(

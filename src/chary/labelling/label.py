@@ -194,8 +194,7 @@ def _batches(
     seen = RowCounts(fit.model)
     for part, scored in score_batches(fit.model, source.batches(), seen, cpu_count()):
         refuse_memory(source.table.name, memory)
-        lines = part.table.lines if source.table.format == "jsonl" else None
-        rows = replace(source.table, frame=part.table.frame, lines=lines, blank=part.table.blank)
+        rows = replace(source.table, frame=part.table.frame, blank=part.table.blank)
         yield rows, (scored.probs, scored.confidence)
     seen.refuse(source.table.name)
     recount_reference(fit.model, seen.events)

@@ -189,8 +189,7 @@ def _write(
             block = batch.table
             in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
             refuse_memory(table.name, memory * jobs, in_group * jobs)
-            lines = block.lines if table.format == "jsonl" else None  # written as they stood
-            out = replace(table, frame=block.frame, lines=lines, blank=block.blank)
+            out = replace(table, frame=block.frame, blank=block.blank)
             appender.append(out, predictor.added(found))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)

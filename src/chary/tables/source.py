@@ -33,7 +33,6 @@ from chary.tables.table import (
     ADDED_COLUMNS,
     LABEL,
     MAX_COLUMNS,
-    Lines,
     Table,
     TableError,
     blank_rows,
@@ -163,7 +162,7 @@ def flattened(source: Source) -> Source:
             frame = frame.unnest(records, separator=".")
     except pl.exceptions.DuplicateError:
         raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.") from None
-    return open_source(replace(table, frame=frame, lines=None), reserved=())
+    return open_source(replace(table, frame=frame), reserved=())
 
 
 def read_table(
@@ -221,7 +220,7 @@ class Source:
         """How it is written, its columns and their types, and notes; it holds no row."""
         if self._is_whole:
             whole = self.read()
-            return replace(whole, frame=whole.frame.clear(), lines=None)
+            return replace(whole, frame=whole.frame.clear())
         with self._unchanged():
             return self._as_given(_joined(self._heads))
 
@@ -311,7 +310,7 @@ class Source:
         """
         if self._is_whole:
             table = self._kept or self._read_if_small()
-            yield Batch(_selected(replace(self.table, frame=table.frame, lines=table.lines), columns), 1.0)
+            yield Batch(_selected(replace(self.table, frame=table.frame), columns), 1.0)
             return
         n_rows, size, last = 0, [max(1, file.size) for file in self.files], None
         with self._unchanged():
@@ -458,8 +457,8 @@ class Source:
                 continue
             table = _selected(table, names)
             if table.frame.schema != wanted:
-                table = table.with_frame(cast_to(table.frame, wanted, table.name))
-            yield Batch(replace(self.table, frame=table.frame, lines=table.lines), share)
+                table = replace(table, frame=cast_to(table.frame, wanted, table.name))
+            yield Batch(replace(self.table, frame=table.frame), share)
 
     def _as_given(self, table: Table) -> Table:
         return replace(table, **self._facts, notes=(*table.notes, *self._notes))
@@ -512,7 +511,7 @@ def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTE
             fit = int(np.searchsorted(ends, before + most_bytes - size, side="right")) - start
             n = min(n_rows - rows, height - start, max(fit, 0 if rows else 1))
             if n:
-                held.append(_rows(batch.table, start, n))
+                held.append(replace(batch.table, frame=batch.table.frame.slice(start, n)))
                 rows, start, size = rows + n, start + n, size + int(ends[start + n - 1]) - before
             if rows == n_rows or start < height:
                 yield Batch(_concatenated(held), batch.share)
@@ -521,27 +520,16 @@ def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTE
         yield Batch(_concatenated(held), 1.0)
 
 
-def _rows(table: Table, start: int, n: int) -> Table:
-    frame = table.frame.slice(start, n)
-    lines = None if table.lines is None else Lines(table.lines.texts.slice(start, n), frame)
-    return replace(table, frame=frame, lines=lines)
-
-
 def _concatenated(tables: list[Table]) -> Table:
-    if len(tables) == 1:
-        return tables[0]
-    frame = pl.concat([table.frame for table in tables])
-    texts = [table.lines.texts for table in tables if table.lines is not None]
-    lines = Lines(pl.concat(texts), frame) if len(texts) == len(tables) else None
-    return replace(tables[0], frame=frame, lines=lines)
+    return replace(tables[0], frame=pl.concat([table.frame for table in tables]))
 
 
 def _selected(table: Table, columns: Sequence[str] | None) -> Table:
-    """Those of some columns that there are; lines with further keys are not these."""
-    names = (
-        table.frame.columns if columns is None else [name for name in table.frame.columns if name in set(columns)]
-    )
-    return table if names == table.frame.columns else replace(table, frame=table.frame.select(names), lines=None)
+    """Keep those of some columns that there are."""
+    if columns is None:
+        return table
+    names = [name for name in table.frame.columns if name in set(columns)]
+    return replace(table, frame=table.frame.select(names))
 
 
 def _usable(table: Table, reserved: Sequence[str]) -> Table:
@@ -662,11 +650,11 @@ def _joined(tables: Sequence[Table]) -> Table:
     for table in tables[1:]:
         _refuse_others(first, table)
     schema = common_schema([table.frame for table in tables], f"{first.name} and others")
-    joined = _concatenated([table.with_frame(cast_to(table.frame, schema, table.name)) for table in tables])
+    joined = pl.concat([cast_to(table.frame, schema, table.name) for table in tables])
     names = [table.name for table in tables]
     note = f"{len(tables)} files were read as one table, in this order: {_some_names(names)}."
     notes = [note, *(note for table in tables for note in table.notes)]
-    return replace(joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes)))
+    return replace(first, frame=joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes)))
 
 
 def _refuse_others(first: Table, table: Table) -> None:

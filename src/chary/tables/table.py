@@ -70,13 +70,6 @@ def reason(error: BaseException) -> str:
     return visible(lines[0] if lines else type(error).__name__, 100)
 
 
-class Lines(NamedTuple):
-    """JSON lines as they stood in the file, and the cells that they hold: of no other table."""
-
-    texts: pl.Series
-    frame: pl.DataFrame
-
-
 class Taken(NamedTuple):
     """Which rows of a table were taken, where they are not all."""
 
@@ -98,7 +91,6 @@ class BlankRows(NamedTuple):
 
     numbers: NDArray[np.int64]  # (n,) among all rows, from 0, ascending
     frame: pl.DataFrame  # their cells: nothing, or white space
-    texts: pl.Series | None = None  # JSON lines as they stood in the file
 
 
 @dataclass(frozen=True)
@@ -108,8 +100,7 @@ class Table:
     frame: pl.DataFrame  #: CSV: all text; others: the types of the file
     name: str  #: for people
     delimiter: str = ""  #: of a CSV
-    bom: bool = False  #: whether the file began with a byte-order mark
-    encoding: str = "utf-8"  #: of a CSV
+    bom: bool = False  #: whether a CSV is written with a byte-order mark, by which spreadsheets know UTF-8
     newline: str = "\n"  #: at the end of a line of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, Any] = field(default_factory=dict)  #: parameters to read it again with
@@ -118,7 +109,6 @@ class Table:
     more_paths: tuple[str, ...] = ()  #: as given, where several were
     files: tuple[str, ...] = ()  #: what was read in the end, in this order
     notes: tuple[str, ...] = ()  #: what a person should know of how it was read, a sentence each
-    lines: Lines | None = None  #: JSON lines: as they stood in the file
     taken: Taken | None = None  #: which rows of the file these are; None: all
     blank: BlankRows | None = None  #: rows that were left out of ``frame``; None: none were
 
@@ -166,12 +156,9 @@ class Table:
         if not is_blank.any():
             return self
         mask = pl.Series(is_blank)
-        blank_texts = None if self.lines is None else self.lines.texts.filter(mask)
-        blank = BlankRows(np.flatnonzero(is_blank), self.frame.filter(mask), blank_texts)
-        frame = self.frame.filter(~mask)
-        lines = None if self.lines is None else Lines(self.lines.texts.filter(~mask), frame)
+        blank = BlankRows(np.flatnonzero(is_blank), self.frame.filter(mask))
         note = blank_rows_note(len(blank.numbers))
-        return replace(self, frame=frame, lines=lines, blank=blank, notes=(*self.notes, note))
+        return replace(self, frame=self.frame.filter(~mask), blank=blank, notes=(*self.notes, note))
 
     def with_blank_rows(self, added: Mapping[str, Any]) -> tuple[Table, dict[str, pl.Series]]:
         """Put blank rows back into their place, and empty cells for them into the columns ``added``."""
@@ -181,16 +168,9 @@ class Table:
         kept_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
         order = np.argsort(np.concatenate([kept_numbers, self.blank.numbers]))
         frame = pl.concat([self.frame, self.blank.frame.select(self.frame.columns)])[order]
-        lines = None
-        if self.lines is not None and self.blank.texts is not None:
-            lines = Lines(pl.concat([self.lines.texts, self.blank.texts])[order], frame)
         for name, column in columns.items():
             columns[name] = column.extend_constant(None, len(self.blank.numbers))[order]
-        return replace(self, frame=frame, lines=lines, blank=None), columns
-
-    def with_frame(self, frame: pl.DataFrame) -> Table:
-        """The same rows with the cells of ``frame``; JSON lines stay as they stood in the file."""
-        return replace(self, frame=frame, lines=None if self.lines is None else Lines(self.lines.texts, frame))
+        return replace(self, frame=frame, blank=None), columns
 
     @property
     def suffix(self) -> str:
@@ -237,8 +217,7 @@ class Table:
                 f"The format {shown(format)} is not known; choose {listed(FORMAT_WORDS, 'or')}, or csv.gz."
             )
         delimiter = (self.delimiter or ",") if name == "csv" else ""
-        lines = self.lines if name == "jsonl" else None
-        return replace(self, format=name, packed=packed, delimiter=delimiter, lines=lines)
+        return replace(self, format=name, packed=packed, delimiter=delimiter)
 
 
 def _name_and_ending(path: str) -> tuple[str, str]:

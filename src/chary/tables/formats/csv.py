@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, shown
+from chary._words import Parameter
 from chary.tables.cells import guarded
 from chary.tables.formats.base import (
     CHUNK,
@@ -70,33 +70,14 @@ def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> 
     """Cells as the table's are; in the columns that are added nothing runs as a formula."""
     frame = with_added(table.frame, guarded(added))
     how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
-    if table.encoding == "utf-8":
-        frame.write_csv(stream, include_bom=table.bom and first, **how)
-    else:
-        stream.write(_encoded(frame.write_csv(**how), table, first))
-
-
-def _encoded(text: str, table: Table, first: bool) -> bytes:
-    """Text in the encoding of the table, so that what opened the one opens the other."""
-    try:
-        if table.encoding.startswith("utf-16"):
-            codec = "utf-16-be" if table.encoding.endswith("be") else "utf-16-le"
-            return ("\ufeff" * first + text).encode(codec)
-        return text.encode(table.encoding)
-    except UnicodeEncodeError as error:
-        raise TableError(
-            f"{table.name} is in {table.encoding}, which has no {shown(text[error.start])}, so that it cannot be "
-            f"written as it was read; write it as UTF-8 first, or choose {Parameter('format', 'parquet')}."
-        ) from None
+    frame.write_csv(stream, include_bom=table.bom and first, **how)
 
 
 def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
     """Whole records, each batch read as a CSV of its own with the header of the file; of all or some columns."""
-    rest, header, head, before, returns = b"", b"", _Head(), 0, False
+    rest, header, head, before = b"", b"", _Head(), 0
     for chunk in text_chunks(file, how.encoding, size):
-        if not header and not rest:
-            returns = b"\n" not in chunk.data  # as old programs end lines
-        rest += chunk.data.replace(b"\r", b"\n") if returns else chunk.data
+        rest += chunk.data
         first, end = (0, len(rest)) if chunk.last else _ends_of(rest)
         if not chunk.last and (not end or (not header and end == first)):
             refuse_endless(rest, file.name, before)
@@ -118,7 +99,7 @@ def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Ite
         notes = head.notes
         if how.encoding is None and chunk.encoding == "cp1252":
             notes += (f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",)
-        table = replace(table, bom=chunk.bom, encoding=chunk.encoding, newline=head.newline, notes=notes)
+        table = replace(table, bom=chunk.bom, newline=head.newline, notes=notes)
         yield Batch(table, chunk.share)
 
 

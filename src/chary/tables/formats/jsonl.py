@@ -1,7 +1,4 @@
-"""JSON lines: an object on each line, cells of their own types.
-
-A key that a line lacks is an empty cell. Lines that are written back are as they were, with further keys.
-"""
+"""JSON lines: an object on each line, cells of their own types; a key that a line lacks is an empty cell."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -28,7 +26,7 @@ from chary.tables.formats.base import (
     text_chunks,
     with_added,
 )
-from chary.tables.table import Lines, Table, TableError, cast_to, common_schema, reason
+from chary.tables.table import Table, TableError, cast_to, common_schema, reason
 
 # Deeper, and Polars takes minutes, or runs out of stack, which ends the process.
 _MOST_LEVELS = 32
@@ -55,7 +53,8 @@ class Jsonl(Format):
 
     def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
         for table, share in _batches(file, how, CHUNK):
-            yield Batch(table.with_frame(cast_to(table.frame, head.frame.schema, file.name)), share)
+            frame = cast_to(table.frame, head.frame.schema, file.name)
+            yield Batch(replace(table, frame=frame), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
         return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
@@ -65,19 +64,8 @@ class Jsonl(Format):
 
 
 def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
-    """Lines as they were with the added keys last; a table that was no JSON lines is written anew."""
-    lines = table.lines
-    if lines is None or lines.frame is not table.frame or set(added.columns) & set(table.frame.columns):
-        with_added(table.frame, added).write_ndjson(stream)
-        return
-    whole = lines.texts
-    if added.width:
-        keys = added.select(pl.struct(pl.all()).struct.json_encode().str.slice(1)).to_series()
-        opened = whole.str.strip_chars().str.strip_suffix("}").str.strip_chars_end()
-        comma = pl.when(opened == "{").then(pl.lit("")).otherwise(pl.lit(", "))
-        whole = pl.select(pl.concat_str([pl.lit(opened), comma, pl.lit(keys)])).to_series()
-    for part in range(0, len(whole), 100_000):
-        stream.write(("\n".join(whole[part : part + 100_000].to_list()) + "\n").encode())
+    """Write an object with all keys for each row, the added ones last."""
+    with_added(table.frame, added).write_ndjson(stream)
 
 
 def _batches(file: File, how: Reading, size: int | None) -> Iterator[Batch]:
@@ -116,8 +104,7 @@ def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
         _refuse_first_odd_line(data, name, before)
         raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
     _refuse_repeated_keys(texts, numbers, name)
-    frame = _in_order(frame, texts)
-    return Table(frame, name, format="jsonl", lines=Lines(texts, frame))
+    return Table(_in_order(frame, texts), name, format="jsonl")
 
 
 def _parts_of(dtype: pl.DataType) -> list[Any]:
