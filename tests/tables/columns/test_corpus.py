@@ -53,7 +53,7 @@ CORPUS = [
     ("profit", column("(300)", "1,500", "200"), "numeric", "amount", "thousands", [-300, 1500, 200]),
     ("profit", column("($300.00)", "$1,500.00", "-$20.00", "$-5.00"), "numeric", ";$", "", [-300, 1500, -20, -5]),
     ("balance", column("300.00-", "150.00"), "numeric", "amount", "", [-300, 150]),
-    ("cash", column("$5", "7", "$9"), "numeric", "bare;$", "cells without $ taken as such", [5, 7, 9]),
+    ("cash", column("$5", "7", "$9"), "categorical", "", "67% of the cells are numbers", None),
     # percent, signs, factors
     ("humidity", column("82 %", "94%", "7.5 %"), "numeric", ";%", "in %", [82, 94, 7.5]),
     ("quote", column("12,5 %", "3,75 %"), "numeric", ";,;;;%", "decimal comma", [12.5, 3.75]),

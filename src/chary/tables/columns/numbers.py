@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -34,19 +33,26 @@ class Numbers(Kind):
         form, numbers = _best(filled, forced) if is_text else ("", read_numbers(filled, ""))
         odd = filled.filter(numbers.is_null())
         numbers = numbers.drop_nulls()
-        n_odd, readable = len(filled) - len(numbers), len(numbers) >= READABLE * len(filled)
+        readable = len(numbers) >= READABLE * len(filled)
         if not len(numbers) or (is_text and not forced and not readable):
             return None
-        if not forced and not n_odd and (identifier := find_counting(filled.name, numbers)):
+        if not forced and not len(odd) and (identifier := find_counting(filled.name, numbers)):
             return identifier
-        written = Form.of(form)
-        notes, doubts = _notes(filled, written), _doubts(filled, form, numbers)
-        notes += [f"{n_odd:,} cells are not numbers and count as missing"] * (n_odd > 0)
-        is_measure = written.unit not in ("", "%") and not _is_money(written.unit)
-        doubtful = bool(doubts) or is_measure or not readable
-        words = tuple(odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS)) if is_text else ()
+        notes = _notes(filled, Form.of(form))
+        if len(odd):
+            notes.append(f"{len(odd):,} cells are not numbers and count as missing")
+        doubts = _doubts(filled, Form.of(form), numbers)
+        unit = Form.of(form).unit
+        is_measure = unit not in ("", "%") and not _is_money(unit)
+        words = odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS) if is_text else ()
         return Column(
-            filled.name, self.name, ", ".join(notes + doubts), form, words, missing=n_odd > 0, doubtful=doubtful
+            filled.name,
+            self.name,
+            ", ".join(notes + doubts),
+            form,
+            tuple(words),
+            missing=len(odd) > 0,
+            doubtful=bool(doubts) or is_measure or not readable,
         )
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
@@ -56,11 +62,11 @@ class Numbers(Kind):
         """Cells that are no number, or one without its unit; words that the labelled table had, too, are none."""
         if without.dtype == pl.String:
             return without.filter(~without.is_in(column.categories))
-        are_numbers = without.dtype.is_numeric() and not Form.of(column.form).needs_unit
+        are_numbers = without.dtype.is_numeric() and not Form.of(column.form).unit
         return without.clear() if are_numbers else without
 
     def whole(self, column: Column) -> bool:
-        return column.form in _PLAIN_FORMS or Form.of(column.form).text == column.form
+        return column.form in ("", *_OTHER_FORMS) or Form.of(column.form).text == column.form
 
     def expected(self, column: Column) -> str:
         form = Form.of(column.form)
@@ -72,7 +78,7 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
     written = Form.of(form)
     if cells.dtype == pl.String:
         numbers = _read_amounts(cells, written) if form else cells.str.strip_chars().cast(pl.Float64, strict=False)
-    elif written.needs_unit or not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)):
+    elif written.unit or not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)):
         return nulls(cells)
     elif cells.dtype == pl.Duration:  # in seconds
         numbers = cells.dt.total_microseconds() / 1e6
@@ -99,7 +105,7 @@ def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     """The plainest form in which the most text cells can be read, and their numbers."""
     plain = read_numbers(filled, "")
     sample = some_of(filled, FEW)
-    if not plain.null_count() or not (forced or _looks_numeric(sample).sum() > len(sample) / 2):
+    if not plain.null_count() or not (forced or _plain(sample).str.contains(_CELL).sum() > len(sample) / 2):
         return "", plain
     # All cells are looked at: a rare one may tell how the rest is to be read.
     form = _find_form(filled)
@@ -122,18 +128,13 @@ def _notes(filled: pl.Series, form: Form) -> list[str]:
     return notes + ["words such as k or bn multiplied out"] * form.factors
 
 
-def _doubts(filled: pl.Series, text: str, numbers: pl.Series) -> list[str]:
-    """What a person should look at."""
-    doubts, form = [], Form.of(text)
-    if form.bare:
-        doubts.append(f"cells without {visible(form.unit, 30)} taken as such")
+def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
+    """Say what a person should look at."""
+    doubts = []
     if form.decimal == "" and form.unit:
         doubts.append("points read as thousands separators")
     if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(_EITHER_MARK).all():
-        first = str(filled.min())
-        doubts.append(
-            f"{first} taken for {first.replace(',', '')}; write {first.replace(',', '.')} if it is a fraction"
-        )
+        doubts.append("write points if these are decimal commas")
     return doubts + [f"{code} in {n:,} cells may mean missing" for code, n in likely_codes(numbers)]
 
 
@@ -154,16 +155,19 @@ class Booleans(Kind):
         if filled.dtype != pl.String:
             return None
         words = set(filled.str.to_lowercase().unique().head(3))  # three different ones are no yes and no
-        yes = [yes for yes, no in _OPPOSITE.items() if words <= {yes, no}]
-        return Column(filled.name, self.name, categories=(yes[0],)) if yes else None
+        for yes, no in _OPPOSITE.items():
+            if words <= {yes, no}:
+                return Column(filled.name, self.name, categories=(yes,))
+        return None
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Numbers and truth values as they are; words that are neither of the pair are missing."""
         if cells.dtype != pl.String:
-            return read_numbers(cells, column.form).to_numpy()[:, None]
-        words, yes = cells.str.strip_chars().str.to_lowercase(), column.categories[0]
-        known = words.is_in([yes, _OPPOSITE[yes]])
-        return (words == yes).set(~known.fill_null(False), None).cast(pl.Float64).to_numpy()[:, None]
+            return Numbers().read(cells, column)
+        yes = column.categories[0]
+        value_of = {yes: 1.0, _OPPOSITE[yes]: 0.0}
+        words = cells.str.strip_chars().str.to_lowercase()
+        return words.replace_strict(value_of, default=None, return_dtype=pl.Float64).to_numpy()[:, None]
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:
         """Words that are neither of the pair; numbers stand for themselves."""
@@ -179,26 +183,24 @@ class Booleans(Kind):
 
 # ---------------------------------------------------------------- numbers with something around them
 
-_VERSION = "amount"
 _SPACES = r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\s]+"
 _MINUS = r"[\u2212\u2012\u2013\ufe63\uff0d]"
 _APOSTROPHES = r"[\u2019\u02bc\u00b4`]"
 _NUMERAL = r"\d[\d.,' ]*\d(?:[eE][+-]?\d{1,3})?|\d+[.,]?(?:[eE][+-]?\d{1,3})?|[.,]\d+"
 _CURRENCY = (
-    r"[A-Z]{0,3}[$€£¥\u20a0-\u20c0]|(?:AED|ARS|AUD|BDT|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|IDR|"
-    r"ILS|INR|ISK|JPY|KES|KRW|KZT|LKR|MAD|MXN|MYR|NGN|NOK|NZD|PEN|PHP|PKR|PLN|RMB|RON|RSD|RUB|SAR|SEK|SGD|THB|TRY|"
-    r"TWD|UAH|USD|VND|ZAR|Rs|Fr|SFr|kr|Kč|zł|Ft|lei)\.?"
+    r"(?:[A-Z]{0,3}[$€£¥\u20a0-\u20c0]|(?:AED|ARS|AUD|BDT|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|"
+    r"IDR|ILS|INR|ISK|JPY|KES|KRW|KZT|LKR|MAD|MXN|MYR|NGN|NOK|NZD|PEN|PHP|PKR|PLN|RMB|RON|RSD|RUB|SAR|SEK|SGD|THB|"
+    r"TRY|TWD|UAH|USD|VND|ZAR|Rs|Fr|SFr|kr|Kč|zł|Ft|lei)\.?)"
 )
 _AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
-_CELL = (
-    rf"^(?P<open>\()? ?(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<inner>[+-])? ?(?P<number>{_NUMERAL}) ?"
-    rf"(?P<after>{_AFTER})? ?(?P<trailing>-)?(?P<close>\))?$"
-)
-_NO_CENTS = r"[.,][-\u2014]+( |$)"  # 12.- is 12.00
+_CELL = rf"^(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<number>{_NUMERAL}) ?(?P<after>{_AFTER})?$"
 # Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they are preferred;
 # no decimal mark was seen beside "." between thousands: it would be a comma.
 _MARKS = ((".", ""), (".", ","), (".", "_"), (".", "'"), (",", ""), (",", "."), (",", "_"), (",", "'"), ("", "."))
-_MAX_WORDS = 60  # different ones around a number, or in its place, that are looked at
+_FORM = "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);(?P<factors>k?);(?P<unit>(?s:.*))"
+# What some model files have for two of them.
+_OTHER_FORMS = {"comma": "amount;,;.;;", "thousands": "amount;.;,;;"}
+_MAX_WORDS = 60  # different ones in place of a number that are kept
 _FACTORS = {
     **dict.fromkeys(("k", "K", "thousand", "tsd"), 1e3),
     **dict.fromkeys(("M", "mn", "mln", "million", "mio"), 1e6),
@@ -219,27 +221,20 @@ class Form:
     decimal: str = "."
     thousands: str = ""
     unit: str = ""
-    bare: bool = False  # the unit may be left out
     factors: bool = False  # 1.2k and 3M
 
     @property
     def text(self) -> str:
         """The form as text."""
-        flags = "bare" * self.bare + "k" * self.factors
-        return ";".join((_VERSION, self.decimal, self.thousands, flags, self.unit))
+        return f"amount;{self.decimal};{self.thousands};{'k' * self.factors};{self.unit}"
 
     @staticmethod
     def of(text: str) -> Form:
-        """The form that a text stands for; some model files have other words for two of them."""
-        version, *parts = text.split(";", 4)
-        if version == _VERSION and len(parts) == 4 and tuple(parts[:2]) in _MARKS:
-            return Form(parts[0], parts[1], parts[3], "bare" in parts[2], parts[2].endswith("k"))
-        return _PLAIN_FORMS.get(text, Form())
-
-    @property
-    def needs_unit(self) -> bool:
-        """Whether a number alone is not as it should be written."""
-        return bool(self.unit) and not self.bare
+        """Return the form that a text stands for."""
+        parts = re.fullmatch(_FORM, _OTHER_FORMS.get(text, text))
+        if parts is None:
+            return Form()
+        return Form(parts["decimal"], parts["thousands"], parts["unit"], bool(parts["factors"]))
 
     @property
     def example(self) -> str:
@@ -250,78 +245,64 @@ class Form:
         return f"{number} {self.unit}".rstrip()
 
 
-# Forms without their marks: of plain numbers, and two that some model files have words for.
-_PLAIN_FORMS = {"": Form(), "comma": Form(",", "."), "thousands": Form(".", ",")}
-
-
-def _looks_numeric(cells: pl.Series) -> pl.Series:
-    """Which cells are a number with or without something around it."""
-    return _plain(cells).str.contains(_CELL).fill_null(False)
-
-
 def _find_form(filled: pl.Series) -> Form | None:
-    """The form in which most cells can be read, None if no cell holds a number."""
-    parts = _split(filled)
-    words = _words_around(parts).head(_MAX_WORDS)
-    if not len(words):
+    """Find the form in which most cells can be read, None if no cell holds a number."""
+    parts = _split(filled).drop_nulls()
+    if not len(parts):
         return None
-    counts = Counter[str]()
-    for unit, n in words.select("unit", "n").iter_rows():
-        counts[unit] += n
-    unit = max((name for name in counts if name), key=lambda name: counts[name], default="")
-    unit = unit if counts[unit] >= counts[""] else ""
-    form = Form(unit=unit, bare="" in counts and unit != "", factors=bool((words["factor"] != 1).any()))
-    decimal, thousands = _marks(parts["number"].filter(_as_said(parts, form)[0]), _is_money(unit))
-    return replace(form, decimal=decimal, thousands=thousands)
+    unit = parts.group_by("unit").len().sort("len", "unit", descending=[True, False])["unit"][0]
+    parts = parts.filter(unit=unit)
+    return Form(*_marks(parts["number"], _is_money(unit)), unit, bool((parts["factor"] != 1).any()))
 
 
 def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
-    """Numbers, null where a cell is written otherwise; nothing needs no unit."""
+    """Read numbers, null where a cell is written otherwise; nothing needs no unit."""
     parts = _split(cells)
     number = parts["number"]
     number = number.set(~number.str.contains(_pattern(form.decimal, form.thousands)).fill_null(False), None)
     between = form.thousands.replace("_", " ") or ("." if form.decimal == "," else "")
     number = number.str.replace_all(between, "", literal=True) if between else number
-    value = number.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    as_said, factor = _as_said(parts, form)
-    value = value * factor * (1 - 2 * parts["minus"].cast(pl.Int8))
-    nothing = (value == 0) & (parts["before"] == "") & (parts["after"] == "")
-    return value.set(~(as_said | nothing).fill_null(False), None).alias(cells.name)
+    value = parts["factor"] * number.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    is_fine = (parts["unit"] == form.unit) | ((value == 0) & (parts["unit"] == ""))
+    return value.set(~is_fine.fill_null(False), None).alias(cells.name)
 
 
 def _plain(cells: pl.Series) -> pl.Series:
-    """Text with one kind of space, minus and apostrophe."""
-    cells = cells.str.replace_all(_SPACES, " ").str.strip_chars()
-    cells = cells.str.replace_all(_MINUS, "-").str.replace_all(_APOSTROPHES, "'")
-    return cells.str.replace(_NO_CENTS, "$1")
+    """Write text with one kind of space, minus and apostrophe, and the sign of a number first."""
+    for pattern, plain in (
+        (_SPACES, " "),
+        ("^ | $", ""),
+        (_MINUS, "-"),
+        (_APOSTROPHES, "'"),
+        (r"[.,][-\u2014]+( |$)", "$1"),  # 12.- is 12.00
+        (r"^\((.+)\)$|^(.+?) ?-$", "-$1$2"),
+        (rf"^({_CURRENCY}) ?([+-])", "$2$1"),
+    ):
+        cells = cells.str.replace_all(pattern, plain)
+    return cells
 
 
 def _split(cells: pl.Series) -> pl.DataFrame:
-    """Number, what stands before and after it, and whether it is negative; a null number where there is none."""
+    """Split cells into number, null where there is none, its unit, and what words such as bn multiply it by."""
     fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
-    signs = [fields[name].fill_null("") for name in ("sign", "inner", "trailing")]
-    parenthesised = fields["open"].is_not_null()
-    closed = parenthesised == fields["close"].is_not_null()
-    once = (signs[0] + signs[1] + signs[2]).str.len_chars() <= 1 - parenthesised.cast(pl.Int8)
-    minus = parenthesised | (signs[0] == "-") | (signs[1] == "-") | (signs[2] == "-")
-    number = fields["number"].set(~(closed & once), None)
-    words = {name: fields[name].fill_null("").str.strip_chars() for name in ("before", "after")}
-    return pl.DataFrame({"number": number, **words, "minus": minus})
-
-
-def _words_around(parts: pl.DataFrame) -> pl.DataFrame:
-    """The words before and after numbers, the most frequent first, and the unit and the factor that they mean."""
-    words = parts.filter(parts["number"].is_not_null()).group_by("before", "after").len("n")
-    words = words.sort("n", "before", "after", descending=[True, False, False])
-    meant = [_meaning(before, after) for before, after, _ in words.iter_rows()]
-    schema = {"unit": pl.String, "factor": pl.Float64}
-    return words.hstack(pl.DataFrame(meant, schema=schema, orient="row"))
+    around = fields["before"].fill_null("") + "\n" + fields["after"].fill_null("")
+    meaning_of = {words: _meaning(*words.split("\n")) for words in {"\n", *around.unique()}}
+    unit_of = {words: unit for words, (unit, _) in meaning_of.items()}
+    factor_of = {words: factor for words, (_, factor) in meaning_of.items()}
+    return pl.DataFrame(
+        {
+            "number": fields["sign"].fill_null("") + fields["number"],
+            "unit": around.replace_strict(unit_of, return_dtype=pl.String),
+            "factor": around.replace_strict(factor_of, return_dtype=pl.Float64),
+        }
+    )
 
 
 def _meaning(before: str, after: str) -> tuple[str, float]:
-    """The unit that words around a number mean, and what they multiply it by; 1 day and 2 Days are one unit.
+    """Return the unit that words around a number mean, and what they multiply it by.
 
-    Case and plural are passed over in words alone: MB/s is not Mb/s, and MWh is not mWh.
+    The unit of 1 day and 2 Days is one. Case and plural are passed over in words alone: MB/s is not Mb/s, and MWh
+    is not mWh.
 
     >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Millions"), _meaning("", "Days")
     (('$', 1000000000.0), ('€', 1000.0), ('', 1000000.0), ('day', 1.0))
@@ -331,36 +312,25 @@ def _meaning(before: str, after: str) -> tuple[str, float]:
     words = re.sub(r"([$€£¥\u20a0-\u20c0])", r" \1", after.replace(".", "")).split()
     factors = _FACTORS | _FACTORS_OF_MONEY if before else _FACTORS
     factor = factors.get(words[0] if len(words[0]) < 3 else _singular(words[0]), 1.0) if words else 1.0
-    words = words[factor != 1 :]
-    unit = " ".join([before.rstrip(".")] * bool(before) + words)
-    is_word = re.fullmatch(r"[^\W\d_]{3,}", unit) is not None and (len(unit) > 3 or unit[1:].islower())
-    return _singular(unit) if is_word else unit, factor
+    unit = " ".join([before.rstrip("."), *words[factor != 1 :]]).strip()
+    return _singular(unit) if re.fullmatch(r"[^\W\d_][a-zß-ÿ]{2,}", unit) else unit, factor
 
 
 def _singular(word: str) -> str:
-    word = word.lower()
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+    return re.sub("(?<=[^isu])s$", "", word.lower())
 
 
 def _is_money(unit: str) -> bool:
     return re.fullmatch(_CURRENCY, unit) is not None
 
 
-def _as_said(parts: pl.DataFrame, form: Form) -> tuple[pl.Series, pl.Series]:
-    """Where there is a number with the unit of the form, or without any if that is allowed; and its factor."""
-    keys = ["before", "after"]
-    found = parts.select(keys).join(_words_around(parts), on=keys, how="left", maintain_order="left")
-    unit_fits = found["unit"].is_in([form.unit, *([""] if form.bare else [])])
-    return (parts["number"].is_not_null() & unit_fits).fill_null(False), found["factor"]
-
-
 def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
-    """The marks with which most numbers can be read; in doubt commas, in money points, part thousands."""
-    read = {marks: int(numbers.str.contains(_pattern(*marks)).sum()) for marks in _MARKS}
-    good = [marks for marks in _MARKS if read[marks] == max(read.values())]
-    decimal, thousands = good[0]
-    has_comma, has_point = (bool(numbers.str.contains(mark, literal=True).any()) for mark in ",.")
-    if has_point and not has_comma and (",", ".") in good and (is_money or decimal == ","):
+    """Find the marks with which most numbers can be read; in doubt commas, in money points, part thousands."""
+    n_read = {marks: numbers.str.contains(_pattern(*marks)).sum() for marks in _MARKS}
+    best = [marks for marks in _MARKS if n_read[marks] == max(n_read.values())]
+    decimal, thousands = best[0]
+    has_comma, has_point = (numbers.str.contains(mark, literal=True).any() for mark in ",.")
+    if has_point and not has_comma and (",", ".") in best and (is_money or decimal == ","):
         return "", "."
     if not thousands and has_point:
         thousands = "," if decimal == "." else "."  # which can be mistaken for nothing else now
@@ -377,6 +347,6 @@ def _pattern(decimal: str, thousands: str) -> str:
         mark = {".": r"\.", "_": " "}.get(thousands, thousands)
         indian = r"|\d{1,2}(?:,\d{2})+,\d{3}" if thousands == "," else ""
         whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{indian})"
-    pattern = rf"^{whole}?(?:{'[.]' if decimal == '.' else ','}\d*)?{power}"
-    sure = rf"^[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{power}"
+    pattern = rf"^[+-]?{whole}?(?:{'[.]' if decimal == '.' else ','}\d*)?{power}"
+    sure = rf"^[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{power}"
     return f"{pattern}|{sure}" if (decimal, thousands) == (",", "") else pattern
