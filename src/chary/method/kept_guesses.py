@@ -62,15 +62,12 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     def whole(self) -> bool:
         """Whether what was put together from a file keeps guesses of its own features and classes."""
         features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
-        if not isinstance(self.guess_column_, str):
+        of_kinds = (features.dtype.kind, codes.dtype.kind, patterns.dtype) == ("i", "i", np.float32)
+        fits = patterns.shape == (*codes.shape, *features.shape) and patterns.ndim == 2 and patterns.size > 0
+        if not (isinstance(self.guess_column_, str) and of_kinds and fits):
             return False
-        if features.dtype.kind != "i" or codes.dtype.kind != "i" or patterns.dtype != np.float32:
-            return False
-        if features.ndim != 1 or codes.ndim != 1 or patterns.shape != (len(codes), len(features)):
-            return False
-        has_features = len(features) > 0 and features.min() >= 0 and features.max() < self.n_features_in_
-        has_codes = len(codes) > 0 and codes.min() >= 0 and codes.max() < len(self.classes_)
-        return bool(has_features and has_codes)
+        has_features = features.min() >= 0 and features.max() < self.n_features_in_
+        return bool(has_features and codes.min() >= 0 and codes.max() < len(self.classes_))
 
     def _with_guesses(self, probs: Floats, X: Any) -> Floats:
         codes = self.guesses(X)

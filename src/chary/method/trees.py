@@ -57,33 +57,32 @@ class Trees:
         return [Nodes(*parts) for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)]
 
     def whole(self, n_features: int, width: int) -> bool:
-        """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back."""
+        """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back.
+
+        Of what is no array at all it raises an error.
+        """
         kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
         columns = [getattr(self, field.name) for field in fields(self)]
-        if not all(isinstance(c, np.ndarray) and c.dtype == kind for c, kind in zip(columns, kinds, strict=True)):
-            return False
-        n_nodes = int(self.size.sum(dtype=np.int64)) if self.size.ndim == 1 and (self.size > 0).all() else 0
+        n_nodes = len(self.feature)
         return bool(
-            n_nodes > 0
+            all(column.dtype == kind for column, kind in zip(columns, kinds, strict=True))
+            and self.size.min() > 0
+            and self.size.sum(dtype=np.int64) == n_nodes
             and all(column.shape == (n_nodes,) for column in columns[1:-1])
-            and self.value.shape == (int((self.feature < 0).sum()), width)
+            and self.value.shape == ((self.feature < 0).sum(), width)
             and np.isfinite(self.value).all()
             and not np.isnan(self.threshold).any()
-            and (self.feature < n_features).all()
+            and self.feature.min() >= -1
+            and self.feature.max() < n_features
             and self._linked()
         )
 
     def _linked(self) -> bool:
-        """Children come after their parent, in the same tree; every node but the root is the child of one."""
-        leaf, inner = self.feature < 0, self.feature >= 0
-        root = np.repeat(np.cumsum(self.size, dtype=np.int64) - self.size, self.size)
-        place, size = np.arange(len(root)) - root, np.repeat(self.size, self.size)
-        children = np.concatenate([self.left[inner], self.right[inner]]).astype(np.int64)
-        if not ((children > np.tile(place[inner], 2)) & (children < np.tile(size[inner], 2))).all():
-            return False
-        n_parents = np.bincount(children + np.tile(root[inner], 2), minlength=len(root))
-        of_leaves = (self.feature[leaf], self.left[leaf], self.right[leaf])
-        return bool((n_parents == (place > 0)).all() and all((column == -1).all() for column in of_leaves))
+        """Children come after their parent, in the same tree; leaves have none."""
+        place = np.concatenate([np.arange(n_nodes) for n_nodes in self.size])
+        children = np.stack([self.left, self.right])
+        inside = (children > place) & (children < np.repeat(self.size, self.size))
+        return bool(np.where(self.feature < 0, children == -1, inside).all())
 
 
 class _PlainTrees(ClassifierMixin, BaseEstimator):
@@ -135,7 +134,7 @@ class PlainForest(_PlainTrees):
 
     def whole(self) -> bool:
         """Whether what was put together from a file is a forest."""
-        return bool(self.trees_.whole(self.n_features_in_, len(self.classes_)) and (self.trees_.value >= 0).all())
+        return self.trees_.whole(self.n_features_in_, len(self.classes_)) and bool((self.trees_.value >= 0).all())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
@@ -182,15 +181,9 @@ class PlainBoosting(_PlainTrees):
 
     def whole(self) -> bool:
         """Whether what was put together from a file is boosting."""
-        n_classes, start = len(self.classes_), self.baseline_
-        return bool(
-            n_classes >= 2
-            and start.dtype == np.float64
-            and start.shape == (1 if n_classes == 2 else n_classes,)
-            and np.isfinite(start).all()
-            and self.trees_.whole(self.n_features_in_, 1)
-            and len(self.trees_.size) % len(start) == 0
-        )
+        n_classes = len(self.classes_)
+        n_columns = 1 if n_classes == 2 else n_classes
+        return self.baseline_.shape == (n_columns,) and self.trees_.whole(self.n_features_in_, 1)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
