@@ -34,8 +34,6 @@ _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
 _NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers")
 # What says how columns are read.
 _COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
-# What labels depend on: others than those that a sheet was drawn with are said.
-_DECIDING = (*_COLUMNS, "class_prior", "aim", "learner", "rounds")
 
 Names = tuple[str, ...]
 GivenPath = str | os.PathLike[str]
@@ -387,14 +385,6 @@ class Options:
                 typed = list(map(str, texts)) if kind is list else int(texts) if about["kind"] is int else texts
                 options = replace(options, **{one.name: getattr(cls.typed(**{one.name: typed}), one.name)})
         return options
-
-    def unlike(self, said: Mapping[str, Any]) -> str:
-        """The options of a sheet (``to_keep``) that change labels and are not these, as they are typed."""
-        drawn, own = Options.kept(said), self.to_keep("label")
-        theirs = {name: texts for name, texts in drawn.to_keep("label").items() if name in _DECIDING}
-        other = [name for name, texts in theirs.items() if sorted(texts) != sorted(own.get(name, ""))]
-        words = Options(**{name: getattr(drawn, name) for name in other}).command("label", ())
-        return words.removeprefix("chary label").strip()
 
 
 def _class_name(value: Any) -> str:

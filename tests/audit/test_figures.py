@@ -24,7 +24,7 @@ from chary.audit import (
     sequence,
     slice_scores,
 )
-from chary.audit.figures import holm, kappa, pair_counts, promised_score
+from chary.audit.figures import kappa, pair_counts, promised_score
 from chary.audit.intervals import NEUTRAL
 
 neutral = partial(interval, prior=NEUTRAL)  # of a class or a slice, of which nothing is expected
@@ -169,12 +169,6 @@ def test_slices_hold_together_and_small_ones_say_nothing():
     assert (found["north"].score.low, found["north"].score.high) == neutral(20, 22, 3_000, each)
     assert (found["east"].n, found["east"].score) == (2, None)
     assert (found["west"].n, found["west"].score) == (0, None)
-
-
-def test_p_values_are_corrected_by_the_number_of_those_not_smaller():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.6, 0.001]) == pytest.approx([1, 1, 0.003])
-    assert holm([]) == []
 
 
 def test_five_rows_are_enough_to_speak_of_a_slice():

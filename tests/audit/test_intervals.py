@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import at_least, count_interval, interval, required_size, sequence
+from chary.audit import at_least, count_interval, interval, sequence
 from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_likely, clopper_pearson, hypergeometric
 
 levels = st.floats(0.6, 0.99)
@@ -74,15 +74,6 @@ def test_beyond_a_thousand_rows_the_interval_is_clopper_and_pearsons():
     assert wide_low < low < high < wide_high
     tails = [stats.hypergeom.sf(899, 5_000, right, 1_001) for right in count_interval(900, 1_001, 5_000)[:1]]
     assert 0.025 < tails[0] < 0.03
-
-
-@given(st.floats(0, 1), st.integers(1, 50), levels)
-@settings(max_examples=50)
-def test_clopper_pearson_of_counts_that_are_no_whole_numbers_is_that_of_the_beta_distribution(share, n, level):
-    x = share * n
-    low, high = clopper_pearson(x, n, level)
-    assert low == pytest.approx(stats.beta.ppf((1 - level) / 2, x, n - x + 1) if x > 1e-6 else 0, abs=1e-9)
-    assert high == pytest.approx(stats.beta.ppf((1 + level) / 2, x + 1, n - x) if n - x > 1e-6 else 1, abs=1e-9)
 
 
 def test_limits_of_none_and_of_all_are_the_ends():
@@ -295,47 +286,9 @@ def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
         sequence(np.array(correct), 10, skipped=None if skipped is None else np.array(skipped))
 
 
-# -- How many rows
-
-
-@pytest.mark.parametrize("width", [0.6, 0.4, 0.3, 0.2])
-def test_no_interval_of_the_required_size_is_wider(width):
-    n = required_size(width)
-    assert max(high - low for low, high in (interval(x, n) for x in range(n + 1))) <= width
-
-
-def test_required_size_is_smaller_when_much_is_expected():
-    sizes = [required_size(0.1, accuracy=accuracy) for accuracy in (0.5, 0.8, 0.95)]
-    assert sizes == sorted(sizes, reverse=True)
-    for width, accuracy in [(0, 0.5), (1, 0.5), (-0.1, 0.5), (0.1, -0.01), (0.1, 1.01)]:
-        with pytest.raises(ValueError, match="width"):
-            required_size(width, accuracy=accuracy)
-    assert required_size(0.1, accuracy=0) == required_size(0.1, accuracy=1) == 36
-
-
-def test_the_answer_to_a_width_is_the_fewest_rows_of_all():
-    def width(n, level):
-        low, high = clopper_pearson(n / 2, n, level)
-        return high - low
-
-    for wanted, level in [(0.9995, 0.95), (0.95, 0.95), (0.73, 0.5), (0.3, 0.9), (0.21, 0.95)]:
-        assert required_size(wanted, level) == next(n for n in range(1, 200) if width(n, level) <= wanted)
-
-
-def test_an_interval_just_as_wide_as_asked_for_is_narrow_enough():
-    low, high = clopper_pearson(25, 50, 0.95)
-    assert required_size(float(high - low)) == 50
-
-
 def test_counts_of_a_long_audit_have_equal_tails():
     low, high = count_interval(1_100, 1_500, 3_000)
     for right, tail in ((low, 1_099), (low - 1, 1_099)):  # so many right or more: two and a half in a hundred
         assert (stats.hypergeom(3_000, right, 1_500).sf(tail) > 0.025) == (right == low)
     for right in (high, high + 1):
         assert (stats.hypergeom(3_000, right, 1_500).cdf(1_100) > 0.025) == (right == high)
-
-
-def test_sizes_end_at_twenty_thousand():
-    low, high = clopper_pearson(0.5 * 20_000, 20_000, 0.95)
-    assert required_size(float(high - low) + 1e-12, accuracy=0.5) == 20_000
-    assert required_size(float(high - low) - 1e-9, accuracy=0.5) is None

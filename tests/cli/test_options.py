@@ -245,21 +245,6 @@ def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(t
         assert parsed(said) == replace(first, **after)
 
 
-def test_labels_made_otherwise_than_a_sheet_was_drawn_for_are_said_so_in_one_sentence(tmp_path, capsys):
-    path = survey(tmp_path)
-    chosen = ["--target", "colour", "--unlabeled", "to do", "--learner", "linear"]
-    more = ["--missing", "98", "--drop", "id"]
-    assert main(["audit", "draw", str(path), *chosen, *more, "-k", "6"]) == 0
-    sheet = tmp_path / "my survey.audit.csv"
-    text = pl.read_csv(sheet, separator=";", infer_schema=False)
-    text.with_columns(pl.lit("blue").alias("colour")).write_csv(sheet, separator=";")
-    said = "my survey.audit.csv was drawn with --drop id --missing 98, and these labels are made without."
-    for told, expected in (([], 1), (more, 0), ([*more, "--aim", "balanced"], 0)):
-        capsys.readouterr()
-        assert main(["label", str(path), *chosen, *told, "--audit", str(sheet), "--force"]) == 0
-        assert " ".join(capsys.readouterr().out.split()).count(said) == expected
-
-
 def test_what_a_sheet_remembers_is_read_back_and_what_is_odd_in_it_is_not():
     kept = CHOSEN.to_keep("label")
     assert Options.kept(kept).to_keep("label") == kept

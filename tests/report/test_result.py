@@ -126,7 +126,7 @@ def test_sheets_with_answers_are_not_overwritten_in_python_either(result, tmp_pa
             write(path, force=True)
         assert path.read_bytes() == before
         write(path, discard_answers=True)
-        assert path.with_name(f"{write.__name__}.discarded-1.csv").read_bytes() == before
+        assert path.with_name(f"discarded-1.{write.__name__}.csv").read_bytes() == before
         assert path.read_bytes() != before
 
 

@@ -11,7 +11,7 @@ from chary.audit.figures import (
     score,
     slice_scores,
 )
-from chary.audit.intervals import at_least, count_interval, interval, required_size, sequence
+from chary.audit.intervals import at_least, count_interval, interval, sequence
 from chary.audit.model import cross_fitted_score, fit_with_audit
 from chary.audit.sheet import draw
 
@@ -30,7 +30,6 @@ __all__ = [
     "fit_with_audit",
     "interval",
     "judge_labels",
-    "required_size",
     "score",
     "sequence",
     "slice_scores",

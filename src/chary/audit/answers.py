@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -17,17 +16,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
-from chary.audit.sheet import (
-    CLASSES,
-    RANDOM,
-    SKIPPED,
-    SheetRow,
-    TableCells,
-    cells_of,
-    read_origin,
-    read_sheet,
-    sheet_rows,
-)
+from chary.audit.sheet import RANDOM, SKIPPED, SheetRows, TableCells, cells_of, origin_of, read_sheet, sheet_rows
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
@@ -77,14 +66,13 @@ class Annotators(NamedTuple):
 class AuditAnswers:
     """What a person said of random rows, in the order of the draw, up to the last one answered."""
 
-    drawn: NDArray[np.intp]  # (m,) row numbers in the table; -1 where a row was removed from the sheet
+    drawn: NDArray[np.intp]  # (m,) row numbers in the table
     truth: NDArray[Any]  # (m,) the class that the person gave; None where the row was skipped
     n_drawn: int  # rows drawn, those after the last answer included
     new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
     notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)
     stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
-    options: dict[str, Any] = field(default_factory=dict)  # how labels were to be made when the rows were drawn
     columns_shown: tuple[str, ...] | None = None  # that a person who judged labels could see; None: not known
     # By judged column whose labels are not known to be those that the rows were drawn for: a sentence.
     changed_labels: dict[str, str] = field(default_factory=dict)
@@ -96,7 +84,7 @@ class AuditAnswers:
     ) -> AuditAnswers:
         """Answers to be compared with labels of some classes: others are new, which is said."""
         new = Counter(text for text in truth.tolist() if text is not None and text not in set(classes))
-        warnings = [_new_class(name, count, classes) for name, count in new.items()]
+        warnings = [_new_class(name, n_rows) for name, n_rows in new.items()]
         return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
     @property
@@ -205,17 +193,16 @@ def read_audit(
     with a ``TableError``, and so are rows chosen for doubt where random ones are needed: ``chosen`` says which.
     """
     audit = read_sheet(path)
-    origin, markers, classes = read_origin(audit), markers_of(unlabeled), labels.classes.tolist()
-    if origin is not None and origin.judged:
+    origin, markers, classes = origin_of(audit), markers_of(unlabeled), labels.classes.tolist()
+    if origin.judged:
         column = shown(origin.judged[0])
         raise TableError(f"{audit.name} was drawn to judge column {column}; draw one from the unlabelled rows.")
-    if chosen == RANDOM and origin and set(map(folded, origin.markers)) != set(map(folded, markers)):
+    if chosen == RANDOM and set(map(folded, origin.markers)) != set(map(folded, markers)):
         values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
         remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
         raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
     found = match_answers(audit, cells_of(table, target), target, classes, markers, chosen)
-    there = found.drawn >= 0
-    found.drawn[there] = table.places_of(found.drawn[there])
+    found = replace(found, drawn=table.places_of(found.drawn))
     rows, told = found.rows, found.labels
     given = labels.classes[labels.codes[rows]].astype(object)
     for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:  # labelled in the table since
@@ -244,20 +231,22 @@ def match_answers(
         raise TableError(f"{audit.name} was given twice; give each person's answers once.")
     sheets = list(people.values())
     rows = [sheet_rows(sheet, cells, column, chosen) for sheet, column in sheets]
-    notes, said, by_place = [*audit.notes], list[dict[int, str]](), dict[int, SheetRow]()
+    every = SheetRows({}, max(of_one.n_drawn for of_one in rows), [*audit.notes])
+    notes, said = every.notes, list[dict[int, str]]()
     for (sheet, _), of_one in zip(sheets, rows, strict=True):
         for place, row in of_one.by_place.items():
-            if by_place.setdefault(place, row).number != row.number:
+            if every.by_place.setdefault(place, row).number != row.number:
                 raise TableError(f"{sheet.name} and {audit.name} are two draws; give sheets of one draw.")
         notes += of_one.notes
         said.append({i: known_class(row.answer, classes, notes, markers) for i, row in of_one.by_place.items()})
     said = _with_new_classes_folded(said, classes, notes)
-    told, annotators, n_drawn = said[0], None, max(of_one.n_drawn for of_one in rows)
+    told, annotators, n_drawn = said[0], None, every.n_drawn
     if len(people) > 1:
         annotators = Annotators(list(people), said)
         notes += annotators.sentences()
         told = annotators.counted
     last = max((place for place, text in told.items() if text), default=0)
+    every.refuse_removed(audit.name, last)
     in_order = [told.get(place, "") for place in range(1, last + 1)]
     truth = np.array([None if text in ("", SKIPPED) else text for text in in_order], dtype=object)
     n_answers = sum(text is not None for text in truth)
@@ -269,19 +258,9 @@ def match_answers(
     if n_skipped := last - n_answers - (len(annotators.differing) if annotators else 0):
         they = "was skipped; it counts" if n_skipped == 1 else "were skipped; they count"
         notes.append(f"{n_skipped} of the {n_drawn} rows drawn {they} as wrong.")
-    numbers = {place: row.number for place, row in by_place.items()}
-    drawn = np.array([numbers.get(place, -1) for place in range(1, last + 1)], dtype=np.intp)
+    drawn = np.array([every.by_place[place].number for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
-    origin = read_origin(audit)
-    if origin is not None:
-        return replace(answers, annotators=annotators, stopped=origin.stopped, options=origin.options)
-
-    # Nothing tells whether the person saw the figures while labelling, so the limits must hold at any moment.
-    warning = (
-        f"{audit.name} has no usable column {shown(CLASSES)}, so nothing tells how it was filled in: "
-        "the limits are the wider ones that hold whenever the person stopped."
-    )
-    return replace(answers, annotators=annotators, stopped=True, warnings=[*answers.warnings, warning])
+    return replace(answers, annotators=annotators, stopped=origin_of(audit).stopped)
 
 
 def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
@@ -319,8 +298,6 @@ def _with_new_classes_folded(
     return [{place: chosen.get(text, text) for place, text in one.items()} for one in told]
 
 
-def _new_class(name: str, count: int, classes: Sequence[str]) -> str:
-    near = get_close_matches(name, classes, n=1, cutoff=0.75)
-    slip = f"a slip for {shown(near[0])}" if near else "a slip"
-    rows = f"{count} row{'s' * (count > 1)}, and none of the labels"
-    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is {slip}, correct it."
+def _new_class(name: str, n_rows: int) -> str:
+    rows = f"{counted(n_rows, 'row')}, and none of the labels"
+    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is a slip, correct it."

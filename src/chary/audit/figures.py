@@ -508,14 +508,6 @@ def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: fl
     return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
 
 
-def holm(p_values: list[float]) -> list[float]:
-    """Multiplied by the number of those not smaller, and in the same order as before."""
-    order, left = np.argsort(p_values), np.arange(len(p_values), 0, -1)
-    found = np.empty(len(p_values))
-    found[order] = np.maximum.accumulate(np.minimum(1.0, left * np.array(p_values)[order]))
-    return found.tolist()
-
-
 def _rows(
     first: ArrayLike, second: ArrayLike, skipped: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[Any], Mask]:

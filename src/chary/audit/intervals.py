@@ -220,46 +220,13 @@ def sequence(
     return low / population, high / population
 
 
-def required_size(width: float, level: float = 0.95, accuracy: float = 0.5) -> int | None:
-    """Find the fewest rows to audit for an interval at most this wide.
-
-    By Clopper and Pearson's limits; those of ``interval`` are rarely wider.
-
-    Parameters
-    ----------
-    width : float
-        Of the interval from end to end, such as 0.2 for plus or minus ten points.
-    level : float, default=0.95
-    accuracy : float, default=0.5
-        What one expects; at 0.5 the interval is widest, so that the answer holds whatever comes out.
-
-    Returns
-    -------
-    int, or None where no audit of up to 20,000 rows is large enough.
-
-    Examples
-    --------
-    >>> required_size(0.2), required_size(0.2, accuracy=0.9)
-    (104, 44)
-    """
-    if not 0 < width < 1 or not 0 <= accuracy <= 1:
-        raise ValueError(f"width={width} and accuracy={accuracy} must be shares, width not 0 or 1.")
-    n = np.arange(1, 20_001)
-    low, high = clopper_pearson(accuracy * n, n, level)
-    too_wide = np.flatnonzero(high - low > width)
-    if not len(too_wide):
-        return 1
-    n_last = int(n[too_wide[-1]])  # from the next size on, all are narrow enough
-    return n_last + 1 if n_last < len(n) else None
-
-
 def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]:
-    """Clopper and Pearson's limits, for arrays, and for counts that are not whole numbers."""
+    """Compute Clopper and Pearson's limits, for arrays."""
     _check_level(level)
-    x, n = np.asarray(correct, dtype=float), np.asarray(n, dtype=float)
+    x = np.asarray(correct, dtype=float)
     tail = (1 - level) / 2
-    low = np.where(x > 0, betaincinv(np.maximum(x, 1e-9), n - x + 1, tail), 0.0)
-    high = np.where(x < n, betaincinv(x + 1, np.maximum(n - x, 1e-9), 1 - tail), 1.0)
+    low = np.where(x > 0, betaincinv(x, n - x + 1, tail), 0.0)
+    high = np.where(x < n, betaincinv(x + 1, n - x, 1 - tail), 1.0)
     return low, high
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +30,6 @@ from chary.audit.sheet import (
     SheetOrigin,
     TableCells,
     as_texts,
-    draw,
     draw_sheet,
     origin_of,
     read_origin,
@@ -55,7 +53,7 @@ from chary.tables.target import (
 
 TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
-_MOST_SLICES, _MOST_COLUMNS = 200, 10
+_MOST_SLICES = 200
 _DIGESTED = 1_000_000  # labels that are digested at a time; how many changes the memory alone
 # Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
 # judged by rows whose answers they were made from, and look better than they are.
@@ -68,7 +66,6 @@ class LabelPair(NamedTuple):
     first: str
     second: str
     difference: Difference  # of their accuracies
-    p_value: float  # that they err equally often, corrected for all pairs (Holm)
     classes: list[str]
     counts: NDArray[np.int64]  # (C, C) rows of the table by what the first and the second say
     differing: dict[tuple[str, str], tuple[int, int, int]]  # answered rows by both labels: all, right by each
@@ -93,7 +90,7 @@ class JudgedTable(Audit):
     tested: LabelsUnderTest
     columns: list[JudgedColumn]
     slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
-    pairs: list[LabelPair]  # every two columns of labels
+    pairs: list[LabelPair]  # of two columns of labels the one pair
     notes: list[str]
 
     @cached_property
@@ -147,7 +144,8 @@ def draw_to_judge(
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
     if seed is None and is_own and (draw_anew or not os.path.lexists(path)):
         seed = _SEED_OF_OWN
-    closed = _closed_rows(source)
+    closed = np.zeros(source.n_rows, dtype=bool)
+    closed[source.blank_numbers] = True
     cells, never = cells_by_row(source, visible), frozenset({*hidden, *revealing})
     pool = DrawPool(source.table, origin, cells, closed, never)
     discard = options.discard_answers
@@ -206,16 +204,9 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         slices={}
         if unfinished
         else {name: _slices(tested, name, cells[name], first, answers, level) for name in by},
-        pairs=[] if unfinished else _pairs(columns, tested, answers.skipped, level),
+        pairs=[] if unfinished or len(columns) < 2 else [_compared(columns, tested, answers.skipped, level)],
         notes=[*why_so_few, *source.table.notes, *blank, *tested.notes, *answers.notes, *missing],
     )
-
-
-def _closed_rows(source: Source) -> NDArray[np.bool_]:
-    """Tell which rows are not to be drawn: blank ones."""
-    closed = np.zeros(source.n_rows, dtype=bool)
-    closed[source.blank_numbers] = True
-    return closed
 
 
 # ---------------------------------------------------------------- the labels under test
@@ -230,11 +221,10 @@ class LabelsUnderTest(NamedTuple):
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     chosen: dict[str, str]  # by spelling: the class
     notes: list[str]  # what was folded, a sentence each
-    own: frozenset[str]  # columns that chary wrote into a CSV, apostrophes before formulas and all
 
     def of(self, cells: pl.Series) -> list[str | None]:
         """The class of each cell."""
-        return [self.chosen.get(text) for text in _label_texts(cells, self.own).to_list()]
+        return [self.chosen.get(text) for text in _label_texts(cells).to_list()]
 
     def digest(self, name: str) -> str:
         """Digest the labels of a column, row by row: another label in any row gives another digest.
@@ -242,7 +232,7 @@ class LabelsUnderTest(NamedTuple):
         Cells that are read as the same text are the same, so that a table may be saved in another format.
         """
         values = self.source.counts(name)[0]
-        spelled = _label_texts(values.alias(name), self.own)
+        spelled = _label_texts(values)
         distinct = sorted(set(spelled.drop_nulls()))
         code_of = {text: code for code, text in enumerate(distinct)}
         value_codes = [code_of.get(text, -1) for text in spelled.to_list()]
@@ -254,7 +244,7 @@ class LabelsUnderTest(NamedTuple):
 
     def has_label(self, cells: pl.Series) -> pl.Series:
         """Whether each cell holds a class."""
-        return _label_texts(cells, self.own).is_in(list(self.chosen)).fill_null(False)
+        return _label_texts(cells).is_in(list(self.chosen)).fill_null(False)
 
 
 def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
@@ -263,11 +253,10 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     ``labels`` and ``unlabeled`` of the options count. A column may hold numbers or truth values.
     """
     markers = markers_of(options.unlabeled)
-    if not 1 <= len(options.labels) <= _MOST_COLUMNS or len(set(options.labels)) < len(options.labels):
+    if not 1 <= len(options.labels) <= 2 or len(set(options.labels)) < len(options.labels):
         given = listed([shown(name) for name in options.labels]) if options.labels else "none"
-        raise TableError(f"Give up to {_MOST_COLUMNS} columns of labels, each once; {given} was given.")
+        raise TableError(f"Give one column of labels, or two to compare them; {given} was given.")
     names = [source.column_named(name) for name in options.labels]
-    own = frozenset(name for name in names if source.table.format == "csv" and name.startswith("chary_"))
     spelled: dict[str, Counter[Any]] = {}
     every: Counter[str] = Counter()
     for name in names:
@@ -276,7 +265,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
             raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
         counts = spelled[name] = Counter()
         values, n_rows = source.counts(name)
-        for text, n in zip(_label_texts(values.alias(name), own).to_list(), n_rows, strict=True):
+        for text, n in zip(_label_texts(values).to_list(), n_rows, strict=True):
             counts[text] += n
         known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers)}
         refuse_doubtful(name, known, bool(markers), options.classes)
@@ -299,7 +288,7 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
             if text in chosen:
                 spellings.setdefault(chosen[text], {})[text] = n
         notes += fold_sentences({one: of for one, of in spellings.items() if len(of) > 1}, name)
-    return LabelsUnderTest(source, options, sorted(set(chosen.values())), dict(found), chosen, notes, own)
+    return LabelsUnderTest(source, options, sorted(set(chosen.values())), dict(found), chosen, notes)
 
 
 def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
@@ -309,9 +298,9 @@ def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int])
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 
-def _label_texts(cells: pl.Series, own: frozenset[str]) -> pl.Series:
-    found = label_texts(cells)
-    return all_as_typed(found) if cells.name in own else found
+def _label_texts(cells: pl.Series) -> pl.Series:
+    """Read cells as labels, without the apostrophe that chary puts before a formula in a CSV."""
+    return all_as_typed(label_texts(cells))
 
 
 # ---------------------------------------------------------------- the answers
@@ -380,12 +369,10 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
         for name in options.labels
         if name in columns_shown
     ]
-    drawn, changed = _all_drawn(found, origin, source, sheet.name), _changed_labels(tested, origin)
     return replace(
         found,
-        drawn=drawn,
         warnings=[*warnings, *found.warnings],
-        changed_labels=changed,
+        changed_labels=_changed_labels(tested, origin),
         columns_shown=columns_shown,
     )
 
@@ -415,17 +402,6 @@ def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, s
     return changed
 
 
-def _all_drawn(answers: AuditAnswers, origin: SheetOrigin, source: Source, name: str) -> NDArray[np.intp]:
-    """Rows up to the last answered; those removed from the file are drawn again, and the same."""
-    gone = answers.drawn < 0
-    if not gone.any():
-        return answers.drawn
-    whole = draw(_closed_rows(source), answers.n_drawn, origin.seed or 0)[: len(gone)]
-    if (whole != answers.drawn)[~gone].any():
-        raise TableError(f"{int(gone.sum())} rows were removed from {name}; put them back, even without a label.")
-    return whole
-
-
 # ---------------------------------------------------------------- the figures
 
 
@@ -444,34 +420,24 @@ def _judged(
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
-def _pairs(
+def _compared(
     columns: Sequence[JudgedColumn], tested: LabelsUnderTest, skipped: NDArray[np.bool_], level: float
-) -> list[LabelPair]:
-    """Every two columns of labels compared."""
+) -> LabelPair:
+    """Compare two columns of labels."""
+    one, other = columns
     source = tested.source
-    every, pairs = list(combinations(columns, 2)), []
-    level = 1 - (1 - level) / max(1, len(every))  # so that the intervals of all pairs hold together
-    found = []
-    for one, other in every:
-        # Where both say the same, a skipped row makes no difference, whatever it is.
-        differing_skipped = skipped & (one.labels != other.labels)
-        found.append(
-            figures.difference(one.correct, other.correct, source.n_filled, level, skipped=differing_skipped)
-        )
-    p_values = figures.holm([one.comparison.p_value for one in found])
-    for (one, other), differs, p_value in zip(every, found, p_values, strict=True):
-        both = source.filled_columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
-        said = [tested.of(both[column.name]) for column in (one, other)]
-        counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
-        differing: dict[tuple[str, str], tuple[int, int, int]] = {}
-        for is_skipped, a, b, *right in zip(
-            skipped, one.labels, other.labels, one.correct, other.correct, strict=True
-        ):
-            if a != b and not is_skipped:
-                before = differing.get((a, b), (0, 0, 0))
-                differing[a, b] = before[0] + 1, before[1] + int(right[0]), before[2] + int(right[1])
-        pairs.append(LabelPair(one.name, other.name, differs, p_value, tested.classes, counts, differing))
-    return pairs
+    differs = one.labels != other.labels
+    # Where both say the same, a skipped row makes no difference, whatever it is.
+    difference = figures.difference(one.correct, other.correct, source.n_filled, level, skipped=skipped & differs)
+    both = source.filled_columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
+    said = [tested.of(both[column.name]) for column in (one, other)]
+    counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
+    differing: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for row in np.flatnonzero(differs & ~skipped):
+        labels = one.labels[row], other.labels[row]
+        n, n_first, n_second = differing.get(labels, (0, 0, 0))
+        differing[labels] = n + 1, n_first + int(one.correct[row]), n_second + int(other.correct[row])
+    return LabelPair(one.name, other.name, difference, tested.classes, counts, differing)
 
 
 def _slices(

@@ -8,7 +8,6 @@ token; one that holds cells of another is refused.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -16,7 +15,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -92,18 +91,17 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
         random_state = np.random.default_rng(random_state).integers(2**63)
     # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
     numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
-    rows, ranks = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.uint64)
+    rows = np.empty(0, dtype=np.intp)
+    ranks = np.empty(0, dtype=np.uint64)
     for start in range(0, len(labeled), _BLOCK):
-        part = labeled[start : start + _BLOCK]
-        found = np.asarray(numbers.random_raw(len(part)), dtype=np.uint64)
-        rows = np.concatenate([rows, np.flatnonzero(~part) + start])
-        ranks = np.concatenate([ranks, found[~part]])
-        if len(ranks) > 4 * k:
-            near = np.flatnonzero(ranks <= np.partition(ranks, k - 1)[k - 1])
-            rows, ranks = rows[near], ranks[near]
-        first = np.argsort(ranks, kind="stable")[:k]
-        rows, ranks = rows[first], ranks[first]
-    return rows
+        is_open = ~labeled[start : start + _BLOCK]
+        block_ranks = np.asarray(numbers.random_raw(len(is_open)), dtype=np.uint64)
+        rows = np.concatenate([rows, np.flatnonzero(is_open) + start])
+        ranks = np.concatenate([ranks, block_ranks[is_open]])
+        if len(ranks) > k:
+            smallest = np.argpartition(ranks, k)[:k]
+            rows, ranks = rows[smallest], ranks[smallest]
+    return rows[np.argsort(ranks)]
 
 
 class DrawnSheet(NamedTuple):
@@ -170,13 +168,14 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
     origin, cells = pool.origin, pool.cells
     try:
         sheet = read_sheet(path)
-        there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), read_origin(sheet)
+        there, told = sheet_rows(sheet, cells, origin.target, origin.chosen), origin_of(sheet)
+        there.refuse_removed(sheet.name, there.n_drawn)
     except TableError as error:
         *most, last = error.args
         why = *most, last.rstrip(".") if isinstance(last, str) else last
         unusable = "exists already and cannot be enlarged (", *why, "); draw elsewhere"
         raise _in_the_way(path, origin.target, *unusable) from None
-    drawn_with = told.seed if told is not None and told.seed is not None else seed or 0
+    drawn_with = seed or 0 if told.seed is None else told.seed
     if seed is not None and seed != drawn_with:
         drawn_otherwise = f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it"
         raise _in_the_way(path, origin.target, drawn_otherwise)
@@ -184,33 +183,25 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
     if k < there.n_drawn or (k == there.n_drawn and not shown_until_now):
         large_enough = f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it"
         raise _in_the_way(path, origin.target, large_enough)
-    if told is not None and (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
+    if (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
         raise _in_the_way(path, origin.target, "exists already, drawn for other labels; draw elsewhere")
-    digests = {} if told is None else told.digests
-    for name, digest in digests.items():
+    for name, digest in told.digests.items():
         if origin.digests.get(name) != digest:
             changed = f"exists already, and column {shown(name)} has changed since it was drawn; draw elsewhere"
             raise _in_the_way(path, origin.target, changed)
-    new = _rows_to_add(there, pool.closed, k, drawn_with) if k > there.n_drawn else np.empty(0, dtype=np.intp)
+    new = np.empty(0, dtype=np.intp)
+    if k > there.n_drawn:
+        # The draw goes on where it stopped: the rows that are there are left out.
+        closed = pool.closed.copy()
+        closed[[row.number for row in there.by_place.values()]] = True
+        new = draw(closed, k - there.n_drawn, drawn_with)
     sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
     # The labels are those of the first draw: what an older sheet does not say, more rows cannot tell.
-    says = origin._replace(seed=drawn_with, stopped=bool(told and told.stopped), digests=digests)
+    says = origin._replace(seed=drawn_with, stopped=told.stopped, digests=told.digests)
     with atomic_rewrite(path) as stream:
         enlarge_sheet(sheet, says, cells, new, stream)
     n_answered = sum(bool(row.answer) for row in there.by_place.values())
     return DrawnSheet(k, len(new), n_answered, enlarged=True)
-
-
-def _rows_to_add(there: SheetRows, closed: NDArray[np.bool_], k: int, seed: int) -> NDArray[np.intp]:
-    """The rows that a draw of k has beyond those of a sheet, in order."""
-    open_ones = closed.copy()
-    numbers = [row.number for row in there.by_place.values()]
-    open_ones[numbers] = False  # labelled in the table since, perhaps, and of the draw all the same
-    whole = draw(open_ones, k, seed)
-    if all(whole[place - 1] == row.number for place, row in there.by_place.items()):
-        return whole[there.n_drawn :]
-    open_ones[numbers] = True
-    return draw(open_ones, k - there.n_drawn, seed)
 
 
 def _in_the_way(path: str | os.PathLike[str], target: str, *why: Any) -> TableError:
@@ -264,25 +255,15 @@ def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: st
 def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
     """Copy a sheet that holds answers beside it, before it is replaced; return where the copy is.
 
-    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free. A copy from an
-    earlier time with the same bytes is enough.
+    The copy of ``t.judge.csv`` is ``discarded-1.t.judge.csv``, or the first such name that is free.
     """
     if not count_answers(path, target):
         return None
     original = Path(path)
-    content = original.read_bytes()
-    *stem, ending = original.name.rsplit(".", 2 if original.name.count(".") > 1 else 1)
-    number = 1
-    while True:
-        numbered = [stem[0], f"discarded-{number}", *stem[1:], ending]
-        copy = original.with_name(".".join(numbered))
-        if not os.path.lexists(copy):
-            break
-        if copy.is_file() and copy.read_bytes() == content:
-            return str(copy)
-        number += 1
+    copies = (original.with_name(f"discarded-{number}.{original.name}") for number in count(1))
+    copy = next(path for path in copies if not os.path.lexists(path))
     with atomic_write(copy) as stream:
-        stream.write(content)
+        stream.write(original.read_bytes())
     return str(copy)
 
 
@@ -330,8 +311,6 @@ def read_origin(audit: Table) -> SheetOrigin | None:
         told = {**found.get(_READ_WITH, {})}
     except (StopIteration, TypeError):
         return None
-    if target not in audit.frame.columns:
-        return None
     unlabeled = None if found.get(_UNLABELED) is None else _like((), found[_UNLABELED])
     kept = "delimiter", "encoding", "sheet"
     read_with: dict[str, Any] = {name: str(told[name]) for name in kept if name in told}
@@ -350,6 +329,7 @@ def origin_of(sheet: Table) -> SheetOrigin:
             f"{sheet.name} has no usable column {shown(CLASSES)}, which says how it was drawn; to put the column "
             "back, draw the same rows again elsewhere and copy it."
         )
+    column_named(sheet, origin.target)
     return origin
 
 
@@ -357,24 +337,13 @@ def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[st
     """Find the tables that a sheet names among the plain files and folders beside it; None if one is not there.
 
     The sheet may come from a stranger, so its cells are read as names alone: no other folder is looked into,
-    and no link is followed, which may lead to a device or another machine.
+    and no link is followed, which may lead to a device or another machine. Nor is a pattern.
     """
-    folder = Path(sheet).parent
-    found = []
-    for table in origin.tables:
-        name = re.split(r"[/\\]", table)[-1]
-        if name in ("", ".", ".."):
-            return None
-        path = folder / name
-        matches = [path]
-        given = str(path)
-        if glob.has_magic(name) and not os.path.lexists(path):
-            matches = [folder / match for match in glob.glob(name, root_dir=folder)]
-            given = os.path.join(glob.escape(str(folder)), name)
-        if not matches or not all(map(_is_plain, matches)):
-            return None
-        found.append(given)
-    return found or None
+    names = [re.split(r"[/\\]", table)[-1] for table in origin.tables]
+    paths = [Path(sheet).with_name(name) for name in names if name not in ("", ".", "..")]
+    if len(paths) < len(names) or not all(map(_is_plain, paths)):
+        return None
+    return list(map(str, paths)) or None
 
 
 def _is_plain(path: Path) -> bool:
@@ -609,6 +578,15 @@ class SheetRows(NamedTuple):
     by_place: dict[int, SheetRow]
     n_drawn: int
     notes: list[str]
+
+    def refuse_removed(self, name: str, last: int) -> None:
+        """Refuse a sheet that lacks one of the rows up to a place: who removed it may have known its label."""
+        n_removed = len(set(range(1, last + 1)) - set(self.by_place))
+        if n_removed:
+            raise TableError(
+                f"{counted(n_removed, 'row')} of the draw {'is' if n_removed == 1 else 'are'} not in {name}; put "
+                "what was removed back, even without a label."
+            )
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Table:

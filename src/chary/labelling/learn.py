@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,9 +208,6 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     if options.audit is None:
         return labels, labels, None, read
     answers = read_audit(options.audit, table, target, labels, unlabeled)
-    if other := options.unlike(answers.options):
-        said = f"{Path(options.audit).name} was drawn with {other}, and these labels are made without."
-        read = read._replace(notes=[*read.notes, said])
     if answers.new_classes and (isinstance(options.class_prior, Mapping) or np.ndim(options.class_prior)):  # type: ignore[arg-type]
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "

@@ -326,7 +326,7 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "unfinished": answers.is_unfinished,  # then nothing but the accuracy can be said
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
-        "pairs": [_pair(pair, result) for pair in result.pairs],
+        "pairs": [_pair(pair) for pair in result.pairs],
         # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
         "annotators": people and {"names": people.names, "differing": len(people.differing)},
         "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
@@ -429,13 +429,12 @@ def _judged_class(name: str, found: ClassJudgement) -> dict[str, Any]:
     }
 
 
-def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
+def _pair(pair: LabelPair) -> dict[str, Any]:
     """Two columns of labels: which is right more often, by how much, and where they say different things."""
     found, differs = pair.difference.comparison, pair.difference
     first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
-    outcome = f"{better} is better" if pair.p_value < _CLEAR else "The audit does not show which is better"
-    corrected = ", corrected for all pairs" if len(result.pairs) > 1 else ""
+    outcome = f"{better} is better" if found.p_value < _CLEAR else "The audit does not show which is better"
     low, high = (
         f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}" for d in (differs.low, differs.high)
     )
@@ -457,11 +456,11 @@ def _pair(pair: LabelPair, result: JudgedTable) -> dict[str, Any]:
         **as_data(differs),
         "first": pair.first,
         "second": pair.second,
-        "p_value": pair.p_value,
+        "p_value": found.p_value,
         "kappa": agreement,
         "differing": sorted(off, key=lambda one: -one["rows"]),
         "sentence": (
-            f"{outcome} ({p_value(pair.p_value, 'p ')}{corrected}): {first} alone is right on "
+            f"{outcome} ({p_value(found.p_value, 'p ')}): {first} alone is right on "
             f"{counted(found.only_first, 'row')}, "
             f"{second} alone on {found.only_second}. The accuracy of {first} is between {low} and {high} than "
             f"that of {second}.{unknown} They agree on {same}."
