@@ -182,13 +182,6 @@ def test_histograms_of_parts_add_up(one, other):
     np.testing.assert_array_equal(both.counts, ConfidenceHistogram.of(np.concatenate([one, other])).counts)
 
 
-@given(SHARES)
-def test_wider_bins_are_numpys(confidence):
-    steps = np.rint(confidence * 10_000).astype(int)  # whole numbers: no edge between two bins is blurred
-    expected, _ = np.histogram(steps, bins=np.append(np.arange(0, 10_000, 500), 10_000))
-    np.testing.assert_array_equal(ConfidenceHistogram.of(confidence).histogram(20), expected)
-
-
 @given(st.integers(0, 2**32 - 1))
 def test_a_threshold_is_that_of_the_confidences_themselves(seed):
     rng = np.random.default_rng(seed)

@@ -472,7 +472,7 @@ def test_where_all_rows_are_in_the_sample_the_file_is_the_same_to_the_byte(path,
     found, in_the_end = in_parts(path, **asked)
     assert in_the_end == written
     one, other = summarize(expected), summarize(found)
-    for name in ("rows", "sources", "labels", "classes", "confidence", "held_out", "rows_to_label"):
+    for name in ("rows", "sources", "labels", "classes", "held_out", "rows_to_label"):
         assert one[name] == other[name], name
     assert one["second_look"] == other["second_look"]
     assert other["sample"] == {"labeled": 60, "drawn": 340, "of": 340}
@@ -525,8 +525,6 @@ def test_shares_are_met_on_the_sample_and_counts_are_of_all_rows(path, tmp_path)
     rest = found.labels.labeled.sum() + np.arange(150)  # rows without a label, in the sample
     of_all = 120 - (found.labels.codes == 1).sum()  # yes among the 340 others
     assert ((found.codes == 1) & ~found.labels.labeled).sum() == pytest.approx(len(rest) * of_all / 340, abs=1)
-    confidence = out.filter(pl.col("chary_source") != "given")["chary_confidence"]
-    assert summary["confidence"]["predicted"] == np.histogram(confidence, np.linspace(0, 1, 21))[0].tolist()
     assert found.model[-1].class_prior == SHARES
     assert found.model.drift_reference_.n_rows == 400
     save_model(found.model, tmp_path / "m.chary")

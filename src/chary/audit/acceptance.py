@@ -227,11 +227,6 @@ class ConfidenceHistogram(NamedTuple):
         """
         return self.values[np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right")]
 
-    def histogram(self, n_bins: int) -> NDArray[np.int64]:
-        """Rows in bins of equal width from 0 to 1."""
-        bins = np.minimum(np.arange(STEPS + 1) * n_bins // STEPS, n_bins - 1)
-        return np.bincount(bins, self.counts, minlength=n_bins).astype(np.int64)
-
     def n_from(self, threshold: float) -> int:
         """Rows of at least this confidence."""
         return int(self.counts[self.values >= threshold].sum())

@@ -45,13 +45,11 @@ from chary.tables.table import ACCEPT
 
 Summary = dict[str, Any]
 
-_N_BINS, _N_SHIFTS = 20, 20
+_N_SHIFTS = 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
 _CLEAR = 0.05
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
-_NO_LABEL = "(no label)"  # what rows without one are called beside the classes
-_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _VERSIONS = {
     "chary": __version__,
     "scikit-learn": sklearn.__version__,
@@ -91,10 +89,6 @@ def summarize(result: LabeledTable) -> Summary:
             "balanced_accuracy": judged.balanced,
             "probability": float(judged.probability.mean()),
             "calibration_error": expected_calibration_error(judged.probability, judged.correct),
-        },
-        "confidence": {  # rows in 20 equal bins of confidence
-            "learned": counts.learned.histogram(_N_BINS).tolist(),
-            "predicted": counts.predicted.histogram(_N_BINS).tolist(),
         },
         "audit": _audit(result),
         "accept": _accepted_labels(result),  # what can be accepted at the error asked for
@@ -201,6 +195,7 @@ def _classes(result: LabeledTable) -> list[dict[str, Any]]:
         {
             "name": name,
             **dict(zip(SOURCES, by_source, strict=True)),
+            "new": sum(by_source[1:]),
             "given_share": by_source[0] / n_given,
             "new_share": sum(by_source[1:]) / n_new,
         }
@@ -225,7 +220,6 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "after": as_data(audit.after),
         "classes": as_data(audit.classes),
         "balanced": audit.balanced,
-        "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
         "accept": as_data(audit.acceptances),
     }
 
@@ -390,11 +384,6 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
             f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
             f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
-    right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
-    pairs = {
-        (str(truth), str(label or _NO_LABEL)): n
-        for (truth, label), n in [*found.confusions.items(), *right.items()]
-    }
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -405,7 +394,6 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         **_headline(promised.low, promised.high),
         "answered": as_data(found.answered),
         "kappa": found.kappa,
-        "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -481,19 +469,6 @@ def of_column(names: Sequence[str]) -> str:
 
 
 # ------------------------------------------------------------ both
-
-
-def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, Any] | None:
-    """Audited rows by the class of the answer and of the label; None where these are too many to be shown."""
-    seen = {pair: n for pair, n in pairs.items() if n}
-    rows = [name for name in names if any(truth == name for truth, _ in seen)]
-    labels = [name for name in [*names, _NO_LABEL] if name in rows or any(label == name for _, label in seen)]
-    if not 1 < len(labels) <= _MOST_IN_MATRIX:
-        return None
-    counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
-    most = max(seen.values())
-    shade = [[math.ceil(5 * n / most) for n in row] for row in counts]  # from 0 to 5
-    return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
 def _accepted(found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int) -> dict[str, Any]:

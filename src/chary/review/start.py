@@ -106,7 +106,7 @@ def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
         "verdict": summary["verdict"],
         "sentence": summary["sentence"],
         "level": summary["tone"],
-        "outlines": density_outlines(summary),
+        "outlines": density_outlines(summary["density"]),
         "contrasts": [
             {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]

@@ -69,7 +69,6 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "unfinished": unfinished,
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
-        "matrix": audit["matrix"],
         "notes": audit["notes"],
     }
 
@@ -88,7 +87,6 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
         "unfinished": unfinished,
         "audited": summary["audited"],
         "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},
-        "matrix": first["matrix"],
         "notes": summary["notes"],
     }
 
