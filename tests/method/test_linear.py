@@ -62,11 +62,6 @@ class Problem(NamedTuple):
         pairs = sum((X_u @ W[:, m]) @ (X_u @ W[:, k]) for m, k in permutations(range(M), 2))
         return fidelity + penalty + self.gamma * pairs / (len(X_u) * M * (M - 1))
 
-    def gradient(self, W):
-        """Of the loss, of the shape of W."""
-        slope = self.hessian() @ W.T.ravel() - np.tile(self.b, W.shape[1])
-        return 2 / W.shape[1] * slope.reshape(W.T.shape).T
-
     def fit(self, **changes):
         """The fitted estimator, silent about saddle points."""
         settings = {"gamma": self.gamma, "regularization": self.lambdas} | changes
@@ -117,7 +112,7 @@ def test_closed_form_is_the_minimiser_that_an_optimiser_finds(seed):
         options={"maxiter": 10_000, "maxfun": 100_000, "ftol": 0, "gtol": 1e-10},
     )
     assert found.x.reshape(shape[::-1]) == close_to(model.coef_, 1e-6)
-    assert problem.loss(model.coef_.T) == close_to(found.fun, 1e-10)
+    assert model.loss() == close_to(found.fun, 1e-10)
 
 
 @given(seeds, st.booleans())
@@ -128,6 +123,22 @@ def test_closed_form_solves_the_stationarity_system_of_every_problem(seed, wide)
     assume(np.linalg.cond(system) < 1e6)
     dense = np.linalg.solve(system, np.tile(problem.b, len(problem.lambdas)))
     assert problem.fit().coef_.ravel() == close_to(dense, 1e-8)
+
+
+@given(seeds)
+@settings(deadline=None, max_examples=50)
+def test_loss_and_gradient(seed):
+    problem = draw(seed)
+    model = problem.fit()
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=model.coef_.T.shape)
+    assert model.loss(W) == close_to(problem.loss(W), 1e-10)
+    step, numeric = 1e-3, np.empty_like(W)  # the loss is quadratic: central differences have no bias
+    for index in np.ndindex(W.shape):
+        shift = np.zeros_like(W)
+        shift[index] = step
+        numeric[index] = (problem.loss(W + shift) - problem.loss(W - shift)) / (2 * step)
+    assert model.gradient(W) == close_to(numeric, 1e-7)
 
 
 def test_gamma_zero_is_one_ridge_regression_per_head():
@@ -169,10 +180,9 @@ def test_a_feature_that_repeats_another_shares_its_weight():
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, size=40)
     X[:, 2] = X[:, 0]
     y[10:] = -1
-    lambdas = np.array([1.0, 2.0, 4.0])
-    model = LinearDiverseEnsemble(3, 1.0, lambdas).fit(X, y)
+    model = LinearDiverseEnsemble(3, 1.0, [1.0, 2.0, 4.0]).fit(X, y)
     assert model.coef_[:, 2] == close_to(model.coef_[:, 0], 1e-12)
-    assert np.abs(Problem(X, y, 1.0, lambdas).gradient(model.coef_.T)).max() < 1e-12
+    assert np.abs(model.gradient()).max() < 1e-12
 
 
 def test_rows_are_centred():
@@ -256,8 +266,8 @@ def test_a_flat_direction_is_not_strictly_convex_and_no_saddle():
     assert not model.strictly_convex()
     # any multiple of (v, -v) can be added, so the regularisation term is as large as one likes
     W = model.coef_.T + 0.2 * np.array([[0, 0], [1, -1]])
-    assert np.abs(edge.gradient(W)).max() < 1e-12
-    assert edge.loss(W) == close_to(edge.loss(model.coef_.T), 1e-12)
+    assert np.abs(model.gradient(W)).max() < 1e-12
+    assert model.loss(W) == close_to(model.loss(), 1e-12)
     assert np.mean(edge.lambdas * np.sum(W**2, axis=0)) > 1
 
 
@@ -356,7 +366,7 @@ def test_distinct_lambdas_can_make_diverse_heads_under_the_assumption():
     X = np.vstack([X_labeled, difference, -difference])
     model = Problem(X, np.array([1, 0, 1, 0, -1, -1]), 1e-3, lambdas).fit()
     assert model.assumption_holds()
-    assert np.prod((difference - model.mean_) @ model.coef_.T) < 0
+    assert np.prod(model.head_decision_function([difference])) < 0
     assert 0 < model.lower_bound().diversity < model.lower_bound().regularization / 3
 
 
@@ -385,14 +395,18 @@ def test_some_stationary_points_with_large_weights_are_saddle_points():
 # Scores
 
 
-def test_scores_and_diversity_are_those_of_the_heads():
+def test_scores_agreement_and_diversity_say_the_same():
     problem = draw(5)
     model = problem.fit()
-    scores = problem.centred @ model.coef_.T
-    assert model.decision_function(problem.X) == close_to(scores.mean(axis=1), 1e-12)
-    unlabeled = scores[problem.y < 0]
-    pairs = [unlabeled[:, m] * unlabeled[:, k] for m, k in permutations(range(scores.shape[1]), 2)]
-    assert model.diversity() == close_to(-np.mean(pairs), 1e-12)
+    scores = model.head_decision_function(problem.X)
+    M = len(problem.lambdas)
+    assert scores == close_to(problem.centred @ model.coef_.T, 1e-12)
+    assert np.array_equal(model.decision_function(problem.X), scores.mean(axis=1))
+    pairs = [scores[:, m] * scores[:, k] for m, k in permutations(range(M), 2)]
+    assert model.agreement(problem.X) == close_to(np.mean(pairs, axis=0), 1e-12)
+    unlabeled = problem.X[problem.y < 0]
+    assert model.diversity() == close_to(-model.agreement(unlabeled).mean(), 1e-12)
+    assert model.diversity(model.coef_.T) == model.diversity()
 
 
 def test_predictions_speak_the_labels_of_the_user():
@@ -440,8 +454,8 @@ def test_bad_parameters():
         ({"n_heads": 1}, "n_heads"),
         ({"gamma": -1.0}, "gamma"),
         ({"regularization": -1.0}, "regularization"),
-        ({"regularization": [1.0, 2.0]}, r"is not one number, or one per head \(5\)"),
-        ({"regularization": [1.0, -2.0, 1.0, 1.0, 1.0]}, "of at least 0"),
+        ({"regularization": [1.0, 2.0]}, r"shape \(2,\); expected one number, or one per head \(5\)"),
+        ({"regularization": [1.0, -2.0, 1.0, 1.0, 1.0]}, "holds -2; every lambda must be at least 0"),
         ({"regularization": [1.0, np.nan, 1.0, 1.0, 1.0]}, "regularization contains NaN"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -454,6 +468,9 @@ def test_bad_data():
         LinearDiverseEnsemble().fit(X, [0, 1, 2, 0, 1, -1])
     with pytest.raises(ValueError, match="one class only"):
         LinearDiverseEnsemble().fit(X, [0, 0, 0, -1, -1, -1])
+    model = LinearDiverseEnsemble(2, regularization=10).fit(X, [0, 1, 0, 1, -1, -1])
+    with pytest.raises(ValueError, match=r"W has shape \(2, 1\); expected \(n_features, n_heads\) = \(1, 2\)"):
+        model.loss(model.coef_)
 
 
 def test_a_singular_system_is_refused():

@@ -26,7 +26,7 @@ def test_work_tells_its_step_and_ends(wait):
     go.set()
     assert wait(background)
     assert done == [True]
-    at = {"step": "Learning", "share": 0.0}
+    at = {"step": "Learning", "share": 0.0, "left": ""}
     assert background.view() == {"running": False, **at, "error": None}
 
 

@@ -158,22 +158,31 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """A bar on the error stream with the step at hand and the share done; nothing in a file."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+    """A bar on the error stream with the step at hand, the share done and the time left; nothing in a file."""
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
 
     heed_interrupts()
     console = stderr()
     if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
         yield lambda step: None
         return
-    from chary.labelling.label import share_done
+    from chary.labelling.label import Pace
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TaskProgressColumn()
+    pace = Pace()
+
+    class Left(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            task.completed = pace.share
+            return Text(pace.words)
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), Left()
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("", total=1.0)
 
         def step(name: str) -> None:
-            progress.update(bar, description=name, completed=share_done(name))
+            pace.step(name)
+            progress.update(bar, description=name)
 
         yield step
 

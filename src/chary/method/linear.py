@@ -88,7 +88,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The diversity and its bounds are about the rows of ``fit``. The system has M d equations: up to about
+    ``loss``, ``gradient`` and the bounds are about the rows of ``fit``. The system has M d equations: up to about
     a thousand take seconds.
 
     References
@@ -172,27 +172,54 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
             )
         return self
 
-    def decision_function(self, X: ArrayLike) -> Array:
-        """Mean score of the heads, w_m^T x, of shape (n,); positive means ``classes_[1]``."""
+    def head_decision_function(self, X: ArrayLike) -> Array:
+        """Score of each head for each row, h_m(x) = w_m^T x, of shape (n, n_heads)."""
         check_is_fitted(self)
         rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
-        return ((rows - self.mean_) @ self.coef_.T).mean(axis=1)
+        return (rows - self.mean_) @ self.coef_.T
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Mean score of the heads, of shape (n,); positive means ``classes_[1]``."""
+        return self.head_decision_function(X).mean(axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """The class that the mean score points to, for each row."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
 
-    def diversity(self) -> float:
+    def agreement(self, X: ArrayLike) -> Array:
+        """Mean product of the scores of two distinct heads, of shape (n,).
+
+        1/(M (M - 1)) sum_{m != k} h_m(x) h_k(x), the linear counterpart of T-similarity. It is not confined
+        to [0, 1]: negative where the heads contradict each other.
+        """
+        scores = self.head_decision_function(X)
+        return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (self.n_heads * (self.n_heads - 1))
+
+    def diversity(self, W: ArrayLike | None = None) -> float:
         """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k: minus the mean agreement.
 
-        On the unlabelled training rows; 0 without any.
+        On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at the solution.
         """
-        check_is_fitted(self)
-        W = self.coef_.T
+        W = self._heads(W)
         total = W.sum(axis=1)
         agreement = total @ self._outside @ total - np.sum(W * (self._outside @ W))
         return -float(agreement) / (self.n_heads * (self.n_heads - 1))
+
+    def loss(self, W: ArrayLike | None = None) -> float:
+        """L of Problem (P) on the training rows, at W of shape (n_features, n_heads) or at the solution."""
+        w = self._heads(W).T.ravel()
+        return float(w @ self._hessian @ w - 2 * np.tile(self._slope, self.n_heads) @ w) / self.n_heads + 1
+
+    def gradient(self, W: ArrayLike | None = None) -> Array:
+        """Gradient of the loss, of shape (n_features, n_heads).
+
+        2/M [ W Lambda + X_l^T (X_l W - Y) / n_l + gamma / (n_u (M - 1)) X_u^T X_u W (U - I) ],
+
+        U all ones. The paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
+        """
+        slope = self._hessian @ self._heads(W).T.ravel() - np.tile(self._slope, self.n_heads)
+        return 2 / self.n_heads * slope.reshape(self.n_heads, -1).T
 
     def strictly_convex(self) -> Check:
         """Whether L is strictly convex, exactly, and the smallest lambda that makes it so for equal heads.
@@ -225,8 +252,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         At every stationary point gamma * diversity = value + (regularization - 1) / 2, so the inequality
         holds if and only if its condition does; under Assumption A the condition never does.
         """
-        check_is_fitted(self)
-        W = self.coef_.T
+        W = self._heads(None)
         fitted = float(np.sum(W * (self._inside @ W))) / self.n_heads
         fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + fitted  # mean squared error: y^2 = 1
         regularization = float(np.mean(self.lambdas_ * np.sum(W**2, axis=0)))
@@ -258,15 +284,29 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         rounding = len(eigenvalues) * np.finfo(float).eps * np.abs(eigenvalues).max()
         return float(eigenvalues[0]) if abs(eigenvalues[0]) > rounding else 0.0
 
+    def _heads(self, W: ArrayLike | None) -> Array:
+        check_is_fitted(self)
+        if W is None:
+            return self.coef_.T
+        heads: Array = check_array(W, dtype=np.float64, input_name="W", ensure_min_features=0)
+        if heads.shape != self.coef_.T.shape:
+            raise ValueError(
+                f"W has shape {heads.shape}; expected (n_features, n_heads) = {self.coef_.T.shape}, "
+                "one column per head, as in coef_.T."
+            )
+        return heads
+
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
     lambdas: Array = check_array(
         np.atleast_1d(regularization), ensure_2d=False, dtype=np.float64, input_name="regularization"
     )
-    if lambdas.shape not in {(1,), (n_heads,)} or lambdas.min() < 0:
+    if lambdas.shape not in {(1,), (n_heads,)}:
         raise ValueError(
-            f"regularization={regularization!r} is not one number, or one per head ({n_heads}), of at least 0."
+            f"regularization has shape {lambdas.shape}; expected one number, or one per head ({n_heads})."
         )
+    if lambdas.min() < 0:
+        raise ValueError(f"regularization holds {lambdas.min():g}; every lambda must be at least 0.")
     return np.broadcast_to(lambdas, (n_heads,)).copy()
 
 

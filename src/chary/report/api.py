@@ -25,7 +25,7 @@ from chary.audit.sheet import draw_sheet, keep_copy, refuse_to_lose_answers, unl
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import explainer
-from chary.labelling.label import share_done, write_rows_to_check
+from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
@@ -389,16 +389,17 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
 
 @contextmanager
 def _notebook_bar() -> Iterator[Callable[[str], None]]:
-    """A bar with the share done while a notebook waits; nothing elsewhere."""
+    """A bar with the share done and the time left while a notebook waits; nothing elsewhere."""
     if "ipykernel" not in sys.modules:
         yield lambda step: None
         return
     from IPython.display import HTML, display
 
-    handle = display(HTML(""), display_id=True)
+    pace, handle = Pace(), display(HTML(""), display_id=True)
 
     def step(name: str) -> None:
-        handle.update(HTML(f"<progress max='1' value='{share_done(name):.3f}'></progress> {name}"))
+        pace.step(name)
+        handle.update(HTML(f"<progress max='1' value='{pace.share:.3f}'></progress> {name}: {pace.words}"))
 
     try:
         yield step

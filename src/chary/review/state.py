@@ -16,7 +16,7 @@ from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
 from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
-from chary.labelling.label import Progress, share_done
+from chary.labelling.label import Pace, Progress
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
 from chary.review import files
@@ -409,19 +409,22 @@ class Background:
         self._thread: Thread | None = None
         self.running = False
         self._step = self._error = ""
+        self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
         """Do this as soon as possible, in place of whatever is being done."""
         with self._lock:
             self._ticket += 1
             self.running, self._step, self._error = True, "Waiting", ""
+            self._pace = Pace()
             self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
             self._thread.start()
 
     def view(self) -> dict[str, Any]:
         """Whether work is running, which step, how far it is, and what went wrong last."""
         with self._lock:
-            at = {"running": self.running, "step": self._step, "share": share_done(self._step)}
+            share, left = (self._pace.share, self._pace.words) if self.running else (0.0, "")
+            at = {"running": self.running, "step": self._step, "share": round(share, 3), "left": left}
             return {**at, "error": self._error or None}
 
     def close(self, patience: float = 5.0) -> None:
@@ -439,6 +442,7 @@ class Background:
             with self._lock:
                 if ticket != self._ticket:
                     raise Superseded
+                self._pace.step(step)
                 self._step = step
 
         error = ""

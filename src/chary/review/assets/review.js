@@ -188,14 +188,14 @@ function showState({ kind, work, next, notices, stale }) {
   line.classList.toggle("running", work.running);
   line.classList.toggle("error", Boolean(work.error));
   if (line.lastChild) {
-    const [, done, bar] = line.childNodes;
-    done.textContent = work.running ? `: ${percent(work.share)}. You can go on meanwhile. ` : "";
+    const [, left, bar] = line.childNodes;
+    left.textContent = work.running ? `: ${work.left}. You can go on meanwhile. ` : "";
     bar.value = work.share;
     show(bar, work.running);
   }
   show(line, Boolean(words));
   for (const place of document.querySelectorAll(".waiting")) { // where there is nothing else to see yet
-    place.replaceChildren(`${words}: ${percent(work.share)} `, make("progress", { max: 1, value: work.share }));
+    place.replaceChildren(`${words}: ${work.left} `, make("progress", { max: 1, value: work.share }));
     show(place, work.running);
   }
   for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
