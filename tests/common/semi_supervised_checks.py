@@ -28,7 +28,6 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
 
-
 @dataclass(frozen=True)
 class Subject:
     """A self-training classifier under test."""

@@ -224,11 +224,7 @@ def test_whatever_is_whole_is_walked_to_its_leaves(name, at, wrong):
 
 
 def test_forged_boosting_is_refused():
-    for change in [
-        {"baseline_": np.zeros(2)},
-        {"classes_": np.array(list("abc"))},
-        {"n_features_in_": 1},
-    ]:
+    for change in [{"baseline_": np.zeros(2)}, {"classes_": np.array(list("abc"))}, {"n_features_in_": 1}]:
         boosting = PlainBoosting(None)
         vars(boosting).update(
             trees_=two_trees(), baseline_=np.zeros(1), classes_=np.array(["a", "b"]), n_features_in_=2

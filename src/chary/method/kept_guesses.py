@@ -62,7 +62,7 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     def whole(self) -> bool:
         """Whether what was put together from a file keeps guesses of its own features and classes."""
         features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
-        of_kinds = (features.dtype.kind, codes.dtype.kind, patterns.dtype) == ("i", "i", np.float32)
+        of_kinds = features.dtype.kind == codes.dtype.kind == "i" and patterns.dtype == np.float32
         fits = patterns.shape == (*codes.shape, *features.shape) and patterns.ndim == 2 and patterns.size > 0
         if not (isinstance(self.guess_column_, str) and of_kinds and fits):
             return False
