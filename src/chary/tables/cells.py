@@ -424,7 +424,7 @@ class Kind:
 
     def whole(self, column: Column) -> bool:
         """Whether a column from a model file is written in a form of this kind, and has all that it goes by."""
-        return True
+        return not column.form
 
 
 def cell_words(value: object, digits: int = 10) -> str:

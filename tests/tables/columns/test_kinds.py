@@ -255,6 +255,9 @@ class Words(Kind):
             numbers[right] = self._lengths(cells.filter(right)) - column.learned["centre"]
         return numbers
 
+    def whole(self, column):
+        return column.form.isdecimal()
+
     def expected(self, column):
         return f"lists of {column.form} words"
 

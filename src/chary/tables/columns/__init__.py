@@ -10,7 +10,7 @@ from dataclasses import replace
 import polars as pl
 
 from chary._words import Parameter, listed, shown
-from chary.tables.cells import CONSTANT, DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
+from chary.tables.cells import DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
 from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
 from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay
 from chary.tables.columns.embeddings import Embeddings
@@ -18,7 +18,6 @@ from chary.tables.columns.numbers import Booleans, why_no_numbers
 from chary.tables.columns.numbers import Numbers as Numbers  # for other rooms, too
 from chary.tables.columns.texts import Texts
 from chary.tables.table import TableError, can_be_text
-from chary.tables.table import texts as as_texts
 
 # In the order in which they are asked.
 KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
@@ -26,8 +25,6 @@ KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categor
 _LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
 # Kinds of text that might have been numbers.
 _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
-# What cells that their owner keeps as categories can be besides.
-_OF_TEXTS = (*_MAY_HOLD_NUMBERS, CONSTANT)
 
 
 def find_column(cells: pl.Series, forced: str = "", dates: str = "", n_classes: int = 0) -> Column:
@@ -40,25 +37,24 @@ def find_column(cells: pl.Series, forced: str = "", dates: str = "", n_classes: 
         raise TableError(f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}.")
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
-    if forced == "categorical":
-        filled = filled_cells(category_texts(unified(cells)))
+    is_said = forced in ("categorical", "text")
+    is_declared = not forced and cells.dtype in (pl.Categorical, pl.Enum)
+    plain = unified(cells)
+    filled = filled_cells(category_texts(plain) if is_said else plain)
+    if is_said and not can_be_text(cells.dtype):
+        column: Column | None = of_no_kind(cells)
+    elif forced == "categorical" and len(filled):
         column = Categories().find(filled, forced=True)
-        if column is None:
-            return Column(cells.name, CONSTANT, "empty") if can_be_text(cells.dtype) else of_no_kind(cells)
-    elif forced == "text":
-        filled = filled_cells(as_texts(unified(cells)))
-        column = find_constant(filled, len(cells)) if can_be_text(cells.dtype) else None
-        column = column or Texts(n_classes).find(filled, forced=True) or of_no_kind(cells)
     else:
-        filled = filled_cells(unified(cells))
         column = find_constant(filled, len(cells))
-        if column is None and not forced and cells.dtype in (pl.Categorical, pl.Enum):  # declared, even if numbers
-            column = Categories().find(filled)
-        if column is None:
-            is_number = forced == "numeric"
-            column = _as_numbers(filled) if is_number else _first_kind(filled, len(cells), dates, n_classes)
-            if not forced and cells.dtype in (pl.Categorical, pl.Enum) and column.kind not in _OF_TEXTS:
-                column = Categories().find(filled, forced=True) or column
+    if column is None and is_declared:  # even if they look like numbers
+        column = Categories().find(filled) or Categories().find(filled, forced=True)
+    if column is None and forced == "text":
+        column = Texts(n_classes).find(filled, forced=True) or of_no_kind(filled)
+    if column is None and forced == "numeric":
+        column = _as_numbers(filled)
+    if column is None:
+        column = _first_kind(filled, len(cells), dates, n_classes)
     return replace(column, missing=column.missing or len(filled) < len(cells))
 
 
@@ -86,9 +82,6 @@ def _first_kind(filled: pl.Series, n_rows: int, dates: str, n_classes: int) -> C
         return named
     told = {Dates: Dates(dates), Texts: Texts(n_classes)}
     kinds = [told.get(type(kind), kind) for kind in KINDS]
-    numbers = filled.cast(pl.Float64, strict=False) if filled.dtype == pl.String else filled.clear()
-    if len(numbers) and not numbers.null_count() and numbers.min() < 19_000_000:  # type: ignore[operator]
-        kinds = kinds[2:]  # most columns of a wide table: no time of day, nor a date such as 20240131
     column = next(filter(None, (kind.find(filled) for kind in kinds)), None) or of_no_kind(filled)
     if column.kind in _MAY_HOLD_NUMBERS and (reason := why_no_numbers(filled)):
         return replace(column, note=", ".join(filter(None, [column.note, reason])), doubtful=True)

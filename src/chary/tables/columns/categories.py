@@ -60,22 +60,20 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
-        if cells.dtype != pl.String:
-            return _codes(cells, column).to_numpy()[:, None]
+        cells = category_texts(cells)
         values = cells.unique()
         codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
         return codes.to_numpy()[:, None]
 
 
-def _codes(cells: pl.Series, column: Column) -> pl.Series:
+def _codes(values: pl.Series, column: Column) -> pl.Series:
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
     known = _alike(all_composed(pl.Series(column.categories, dtype=pl.String)))
-    cells = _alike(category_texts(cells))
     code_of = {value: float(code) for code, value in reversed(list(enumerate(known)))}
-    codes = cells.replace_strict(code_of, default=other, return_dtype=pl.Float64)
-    return codes.set(missing_cells(cells), missing)
+    codes = _alike(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
+    return codes.set(missing_cells(values), missing)
 
 
 def _alike(values: pl.Series) -> pl.Series:
@@ -109,7 +107,6 @@ _ID_NAME = re.compile(
 _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
-_LONG = 10**14  # has 15 digits
 _COUNTS, _DIFFERENT = "looks like a row number or an ID", "different in every row"
 _COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
@@ -185,8 +182,6 @@ def of_no_kind(filled: pl.Series) -> Column:
 
 
 def _by_machine(filled: pl.Series) -> bool:
-    if filled.dtype.is_integer():  # as floating-point numbers some of them would be one
-        return bool(filled.min() >= _LONG)  # type: ignore[operator]
-    if filled.dtype != pl.String:
+    if filled.dtype != pl.String and not filled.dtype.is_integer():
         return False
-    return all(bool(cells.str.contains(_MACHINE_CODE).all()) for cells in (filled.head(FEW), filled))
+    return all(cells.cast(pl.String).str.contains(_MACHINE_CODE).all() for cells in (filled.head(FEW), filled))

@@ -14,17 +14,20 @@ from chary.options import flag_of
 from chary.tables.cells import DATE, FEW, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
-_TIME = r"(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2})(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_TIME = (
+    r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
 _ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
 _WORD = r"(?P<m>\p{L}{3,10})\.?"
 _DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
 _NTH = r"(?:st|nd|rd|th|\.)?"
-# Of each order of day, month and year: a pattern with the groups y, m and d, and an example.
+# Of each order of day, month and year: a pattern with the groups y, m and d, and an example. In the order in which
+# they are preferred; between points, the day comes first everywhere.
 _ORDERS = {
     "ymd": (rf"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "2024-01-31"),
     "dmy": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "31.01.2024"),
-    "mdy": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "01/31/2024"),
+    "mdy": (rf"^(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}})[-/](?P<y>\d{{4}}){_LATER}", "01/31/2024"),
     "dby": (
         rf"{_DAY_OF_WEEK}(?P<d>\d{{1,2}}){_NTH}[-/ ]?(?:of )?{_WORD},?[-/ ]?'?(?P<y>\d{{4}}|\d{{2}}){_LATER}",
         "31 Jan 2024",
@@ -34,9 +37,9 @@ _ORDERS = {
         "Jan 31, 2024",
     ),
     "compact": (rf"^(?P<y>(?:19|20)\d{{2}})(?P<m>[01]\d)(?P<d>[0-3]\d){_LATER}", "20240131"),
-    "ymd2": (rf"^(?P<y>\d{{2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "24-01-31"),
     "dmy2": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "31.01.24"),
-    "mdy2": (rf"^(?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})[-/.](?P<y>\d{{2}}){_LATER}", "01/31/24"),
+    "mdy2": (rf"^(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}})[-/](?P<y>\d{{2}}){_LATER}", "01/31/24"),
+    "ymd2": (rf"^(?P<y>\d{{2}})[-/](?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_LATER}", "24-01-31"),
 }
 # First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
 _MONTHS = {
@@ -44,7 +47,7 @@ _MONTHS = {
     6: "jun giu juin", 7: "jul lug juil", 8: "aug aoû aou ago", 9: "sep set", 10: "oct okt ott out",
     11: "nov", 12: "dec dez déc dic",
 }  # fmt: skip
-_MONTH_OF = {word: month for month, words in _MONTHS.items() for word in words.split()}
+_MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
 # Years of two digits end so many years from now: most lie behind, contracts and plans a few years ahead.
 _YEARS_AHEAD = 10
 # They end here if a form does not say it, as POSIX has it: 69 is 1969, and 68 is 2068.
@@ -98,16 +101,17 @@ class Dates(Kind):
         return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        days, hours = _read_moments(cells, column.form or "ymd")
+        moments = _read_moments(cells, column.form or "ymd")
+        day = _calendar(moments.days)
         if not _uses_time(column.form):
-            return _calendar(days)
-        is_missing = days.is_null() | hours.is_null()
-        day = _calendar(days.set(is_missing, None))
-        hour = hours.set(is_missing, None).to_numpy()
+            return day
+        hour = moments.hours.to_numpy()
         day[:, 3] += hour / 24
         angles = 2 * np.pi * np.column_stack([hour / 24, (day[:, 2] - 1) / 7, (day[:, 1] - 1) / 12])
         waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), len(_PERIODIC))
-        return np.column_stack([day, waves])
+        numbers = np.column_stack([day, waves])
+        numbers[np.isnan(numbers).any(axis=1)] = np.nan
+        return numbers
 
     def whole(self, column: Column) -> bool:
         """In a known order, with the last of years of two digits and the time of day, or without them."""
@@ -143,15 +147,9 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
         return None
     asked = [order for order in fitting if order in WRITTEN.get(written, ())]
     equal = asked or [order for order in fitting if n_read[order] == max(n_read.values())]
-    if {"ymd2", "dmy2"} <= set(equal):  # days differ more than years do
-        fields = _fields(filled, _ORDERS["dmy2"][0])
-        equal.sort(key=lambda order: (order == "ymd2") == (fields["d"].n_unique() >= fields["y"].n_unique()))
-    if not asked and not filled.str.contains("[/-]").any():  # with points, the day comes first everywhere
-        equal = [order for order in equal if order.startswith("dmy")] or equal
     form = equal[0]
     notes = [_NOTES[form]] if form in _NOTES else []
-    is_doubtful = len(equal) > 1
-    if is_doubtful:
+    if len(equal) > 1:
         others = [_NOTES[order].replace(" ", "-") for order in equal[1:]]
         typed = f"{flag_of('dates')} {' or '.join(others)} (in Python dates='{others[0]}')"
         notes = [f"read as {_NOTES[form]}; if not, {typed}"]
@@ -160,19 +158,16 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
         last_year = _this_year() + _YEARS_AHEAD
         notes.append(f"years of two digits read as {last_year - 99} to {last_year}")
         form = f"{form}:{last_year}"
-        # An early birthday would be read as one to come.
-        is_to_come = _read_moments(filled, form).days.dt.year() > _this_year()
-        is_doubtful = is_doubtful or bool(is_to_come.any())
     moments = _read_moments(filled, form)
-    n_dates = moments.days.count()
+    is_odd = moments.days.is_null()
     if _have_times(moments):
         form += _TIME_USED
         notes.append("with the time of day")
-        n_dates = moments.hours.filter(moments.days.is_not_null()).count()
-    n_odd = len(filled) - n_dates
-    if n_odd:
-        notes.append(f"{n_odd:,} cells are not dates and count as missing")
-    return Column(filled.name, Dates.name, ", ".join(notes), form, missing=n_odd > 0, doubtful=is_doubtful)
+        is_odd |= moments.hours.is_null()
+    if is_odd.any():
+        notes.append(f"{is_odd.sum():,} cells are not dates and count as missing")
+    doubtful = len(equal) > 1
+    return Column(filled.name, Dates.name, ", ".join(notes), form, missing=is_odd.any(), doubtful=doubtful)
 
 
 def _this_year() -> int:
@@ -202,7 +197,7 @@ def _read_moments(cells: pl.Series, form: str) -> _Moments:
         return _typed(cells)
     if order == "compact" and cells.dtype.is_integer():
         cells = cells.cast(pl.String)
-    if cells.dtype != pl.String or order not in _ORDERS:
+    if cells.dtype != pl.String:
         return _typed(nulls(cells, pl.Date))
     fields = _fields(cells, _ORDERS[order][0])
     return _Moments(_days(fields, int(last_year or _LAST_YEAR)), _hours(fields))
@@ -215,27 +210,19 @@ def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
 
 def _days(fields: pl.DataFrame, last: int) -> pl.Series:
     """Days, null where there is none; years of two digits end with the ``last``."""
-    year, month = fields["y"], fields["m"]
-    if year.str.len_chars().min() == 2:
-        number = year.cast(pl.Int32)
-        in_century = last - (last - number) % 100
-        year = in_century.zip_with(number < 100, number).cast(pl.String)
-    if month.str.contains(r"\p{L}").any():
-        word = month.str.to_lowercase()
-        three = word.str.slice(0, 3)
-        letters = word.str.slice(0, 4).zip_with((three == "jui").fill_null(False), three)
-        month = letters.replace_strict(_MONTH_OF, default=None, return_dtype=pl.Int32).cast(pl.String)
+    number = fields["y"].cast(pl.Int32)
+    in_century = last - (last - number) % 100
+    year = in_century.zip_with(fields["y"].str.len_chars() == 2, number).cast(pl.String).str.zfill(4)
+    month = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)").replace(_MONTH_OF)
     return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _hours(fields: pl.DataFrame) -> pl.Series:
-    """Hours of a day, with minutes and seconds as their fractions; null if there are more than a day has."""
-    hour, minute, second = (fields[part].cast(pl.Int32, strict=False) for part in "HMS")
-    second = second.fill_null(0)
-    half = fields["half"].str.to_lowercase()
-    good = (hour < 24) & (minute < 60) & (second < 61) & (half.is_null() | hour.is_between(1, 12))
-    hour = hour.zip_with(half.is_null(), hour % 12 + 12 * (half == "p").cast(pl.Int32))
-    return (hour + minute / 60 + second / 3600).set(~good.fill_null(False), None)
+    """Hours of a day, with minutes and seconds as their fractions."""
+    hour, minute, second = (fields[part].cast(pl.Int32) for part in "HMS")
+    half = fields["half"]
+    hour = hour.zip_with(half.is_null(), hour % 12 + 12 * half.is_in(["p", "P"]).cast(pl.Int32))
+    return hour + minute / 60 + second.fill_null(0) / 3600
 
 
 def _typed(cells: pl.Series) -> _Moments:
@@ -259,15 +246,12 @@ class TimesOfDay(Kind):
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Times within a day, in most cells."""
-        sample = some_of(filled, FEW)  # few columns come to the slow reading
-        if not len(filled) or _clock_hours(sample).count() < len(sample) / 2:
+        if _clock_hours(some_of(filled, FEW)).null_count() > FEW / 2:  # few columns come to the slow reading
             return None
         n_odd = _clock_hours(filled).null_count()
-        if len(filled) - n_odd < READABLE * len(filled):
+        if n_odd > (1 - READABLE) * len(filled) or not len(filled):
             return None
-        note = "a time of day"
-        if n_odd:
-            note += f", {n_odd:,} cells that are none count as missing"
+        note = f"a time of day, {n_odd:,} cells that are none count as missing" if n_odd else "a time of day"
         return Column(filled.name, self.name, note, missing=n_odd > 0)
 
     def feature_names(self, column: Column) -> list[str]:
@@ -280,9 +264,6 @@ class TimesOfDay(Kind):
         hours = _clock_hours(cells).to_numpy()
         angle = 2 * np.pi * hours / 24
         return np.column_stack([hours, np.sin(angle), np.cos(angle)])
-
-    def whole(self, column: Column) -> bool:
-        return not column.form
 
     def expected(self, column: Column) -> str:
         return "times of day such as 12:30"
