@@ -4,7 +4,7 @@ What bias looks like
 
 Tumours, of which some were diagnosed: 40 at random, or 40 that stood out. ``chary.diagnose`` asks one question:
 can a classifier tell the labelled rows from the others? **Where labels were drawn at random it cannot, and the
-two outlines coincide; where the cases that stood out were labelled, they part.**
+columns hardly differ; where the cases that stood out were labelled, they do.**
 """
 
 import matplotlib.pyplot as plt
@@ -24,16 +24,14 @@ picked = {
 }
 
 # %%
-# The score of a row says how much it looks like a labelled one, by a classifier that had not seen it.
+# How far the labelled rows are from the others on average, in standard deviations.
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharex=True, layout="constrained")
 for ax, (how, labeled) in zip(axes, picked.items(), strict=True):
     table = frame.assign(diagnosis=np.where(labeled, data.target_names[data.target].astype(object), None))
     found = chary.diagnose(table, target="diagnosis")
-    density = found.summary["density"]
-    for side, colour in (("unlabeled", "#2f6fbf"), ("labeled", "#c96400")):
-        ax.fill_between(density["grid"], density[side], color=colour, alpha=0.4, label=f"{side} rows")
-    ax.set(xlabel="looks like a labelled row →", yticks=[])
-    ax.legend()
+    shifts = found.summary["shifts"][:6]
+    ax.barh([shift["name"] for shift in shifts], [shift["difference"] for shift in shifts], color="#2f6fbf")
+    ax.invert_yaxis()
     ax.set_title(f"{how}: {found.verdict} (AUC {found.details.separation.auc:.2f})")
 plt.show()

@@ -62,7 +62,7 @@ def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, f
     folds = []
     original = diagnostics.stratified_folds
     monkeypatch.setattr(diagnostics, "stratified_folds", lambda *args: folds.extend(original(*args)) or folds)
-    found = separate(X, labeled, random_state=0)[0]
+    found = separate(X, labeled, random_state=0)
     K = diagnostics._kernel(X)
     aucs, weights = [], []
     for fold in folds:
@@ -94,7 +94,7 @@ def test_p_values_are_uniform_when_labels_are_drawn_at_random(few_permutations):
     p_values = []
     for seed in range(40):
         X, rng = table(80, 3, seed)
-        p_values.append(separate(X, rng.permutation(80) < 25, seed)[0].p_value)
+        p_values.append(separate(X, rng.permutation(80) < 25, seed).p_value)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
@@ -107,7 +107,7 @@ def test_bias_of_every_shape_is_found(few_permutations):
         "an interaction": X[:, 0] * X[:, 1] > 1,
     }
     for name, labeled in shapes.items():
-        assert separate(X, labeled, 0)[0].p_value < 0.01, name
+        assert separate(X, labeled, 0).p_value < 0.01, name
 
 
 # ---------------------------------------------------------------- coverage
@@ -130,7 +130,7 @@ def test_coverage_of_identical_rows_is_full():
 # ---------------------------------------------------------------- features
 
 
-def test_features_are_tested_and_adjusted():
+def test_differences_are_in_standard_deviations():
     X, rng = table(300, 4)
     labeled = rng.random(300) < 0.3
     X[labeled, 1] += 1.5
@@ -138,24 +138,10 @@ def test_features_are_tested_and_adjusted():
     X[:, 3] = 7.0
     shifts = feature_shifts(X, labeled, ["a", "b", "c", "d"])
     assert [shift.name for shift in shifts] == ["b", "c", "a"]  # d never varies
-    b, c, a = shifts
-    assert (b.test, c.test) == ("KS", "Fisher")
-    tail = min(
-        stats.fisher_exact(_crosstab(X[:, 2] > 0, labeled), alternative=side).pvalue
-        for side in ("less", "greater")
-    )
-    raw = [
-        stats.ks_2samp(X[labeled, 0], X[~labeled, 0], method="asymp").pvalue,
-        stats.ks_2samp(X[labeled, 1], X[~labeled, 1], method="asymp").pvalue,
-        min(1, 2 * tail),
-    ]
-    np.testing.assert_allclose([a.p_value, b.p_value, c.p_value], stats.false_discovery_control(raw), rtol=1e-9)
+    b, c, _ = shifts
+    assert c.labeled_mean == pytest.approx(X[labeled, 2].mean())
     spread = np.sqrt((X[labeled, 1].var() + X[~labeled, 1].var()) / 2)
     assert b.difference == pytest.approx((X[labeled, 1].mean() - X[~labeled, 1].mean()) / spread)
-
-
-def _crosstab(high, labeled):
-    return [[np.sum(high & labeled), np.sum(high & ~labeled)], [np.sum(~high & labeled), np.sum(~high & ~labeled)]]
 
 
 def test_a_feature_that_gives_the_label_away_comes_first():
@@ -186,7 +172,7 @@ def test_the_sentence_says_why_and_what_to_do():
         STRONG: "may be far too high or too low",
     }
     for verdict, words in said.items():
-        diagnosis = Diagnosis(verdict, Separation(0.62, 0.02), 0.75, [], None, {}, 20, 80)
+        diagnosis = Diagnosis(verdict, Separation(0.62, 0.02), 0.75, [], {}, 20, 80)
         assert words in diagnosis.sentence
         assert ("may not hold" if verdict == REPRESENTATIVE else "too high or too low") in diagnosis.sentence
         assert "label some random rows" in diagnosis.sentence
@@ -194,7 +180,7 @@ def test_the_sentence_says_why_and_what_to_do():
 
 
 def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_chance_gives():
-    covered = Diagnosis(STRONG, Separation(0.9, 0.001), 0.96, [], None, {}, 20, 80)
+    covered = Diagnosis(STRONG, Separation(0.9, 0.001), 0.96, [], {}, 20, 80)
     assert "far from any label" not in covered.sentence
     assert "10% of the other rows are far from any label" in replace(covered, coverage=0.9).sentence
 
@@ -240,30 +226,12 @@ def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_c
     assert first.separation == second.separation
     assert first.coverage == second.coverage
     assert first.n_labeled + first.n_unlabeled == 1500
-    assert first.density is not None
-    step = first.density.grid[1] - first.density.grid[0]
-    assert first.density.labeled.sum() * step == pytest.approx(1, abs=0.05)
-
-
-def test_the_picture_is_of_the_scores_that_the_verdict_rests_on(few_permutations):
-    X, rng = table(300, 4)
-    labeled = X[:, 0] + 0.5 * rng.normal(size=300) > 0.8
-    separation, scores = separate(X, labeled, random_state=0)
-    one, other = scores[labeled], scores[~labeled]
-    pooled = np.mean((one[:, None] > other) + 0.5 * (one[:, None] == other))  # by hand, over folds together
-    assert pooled == pytest.approx(separation.auc, abs=0.03)
-    density = diagnose_rows(X, labeled, random_state=0).density
-    assert np.trapezoid(density.grid * density.labeled, density.grid) == pytest.approx(one.mean(), abs=0.03)
-    assert np.trapezoid(density.grid * density.unlabeled, density.grid) == pytest.approx(other.mean(), abs=0.03)
-    above = density.grid > np.quantile(other, 0.95)
-    assert density.labeled[above].sum() > 3 * density.unlabeled[above].sum()  # the picture shows it
 
 
 def test_constant_features_do_no_harm():
     X = np.zeros((60, 3))
     diagnosis = diagnose_rows(X, np.arange(60) < 20, random_state=0)
     assert diagnosis.verdict == REPRESENTATIVE
-    assert diagnosis.density is None
     X[:, 1] = np.arange(60)
     assert [shift.name for shift in diagnose_rows(X, np.arange(60) < 20, random_state=0).shifts] == ["x1"]
 

@@ -33,7 +33,7 @@ SHARES = {"yes": 0.3, "no": 0.7}
 
 
 def diagnosis(verdict, n_labeled=50, coverage=0.9):
-    return Diagnosis(verdict, None, coverage, [], None, {}, n_labeled, 1000)
+    return Diagnosis(verdict, None, coverage, [], {}, n_labeled, 1000)
 
 
 def test_what_is_known_decides_who_learns():

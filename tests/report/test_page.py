@@ -266,12 +266,6 @@ def test_every_section_has_its_template_and_every_template_its_section(page):
     assert shown == [name for name in SECTIONS if name not in asked_about]
 
 
-def test_the_picture_of_the_bias_is_the_score_that_the_verdict_rests_on(page):
-    section = page.split('id="bias"')[1].split("<h2")[0]
-    assert section.count("<polygon") == 2
-    assert "looks like a labelled row" in section
-
-
 def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
     summary = summarize(result)
     summary["columns"][0] |= {"doubtful": True, "note": "most cells <hold> digits"}

@@ -43,7 +43,6 @@ def test_the_diagnosis_is_that_of_the_report(bench, wait):
     assert summary["verdict"] == bench.result.diagnosis.verdict
     found = page["diagnosis"]
     assert (found["verdict"], found["level"]) == (summary["verdict"], "bad")
-    assert set(found["outlines"]) == {"labeled", "unlabeled"}
     assert found["contrasts"][0]["feature"] == summary["shifts"][0]["name"]
     assert {column["name"]: column["kind"] for column in page["columns"]}["name"] == "identifier"
 

@@ -46,8 +46,6 @@ class FeatureShift(NamedTuple):
     labeled_mean: float  #: over the labelled rows
     unlabeled_mean: float  #: over the others
     difference: float  #: of the means, in standard deviations
-    test: str  #: "KS", or "Fisher" for a feature of two values
-    p_value: float  #: adjusted for the number of features (Benjamini-Hochberg)
 
 
 class Separation(NamedTuple):
@@ -55,14 +53,6 @@ class Separation(NamedTuple):
 
     auc: float  # 0.5: not at all, 1: always
     p_value: float  # by permutation
-
-
-class Density(NamedTuple):
-    """How many rows look how much like a labelled one, told by a classifier that had not seen them."""
-
-    grid: Floats  # (g,)
-    labeled: Floats  # (g,)
-    unlabeled: Floats  # (g,)
 
 
 @dataclass(frozen=True)
@@ -74,7 +64,6 @@ class Diagnosis:
     separation: Separation | None
     coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
     shifts: list[FeatureShift]  #: the most different features first
-    density: Density | None  #: how many rows have which score, to be drawn
     class_counts: dict[str, int]  #: among the labelled rows, where they are known
     n_labeled: int  #: rows with a label
     n_unlabeled: int  #: rows without
@@ -145,18 +134,17 @@ def diagnose_rows(
     n_labeled = int(mask.sum())
     n_unlabeled = len(mask) - n_labeled
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
-        return Diagnosis(UNKNOWN, None, None, [], None, {}, n_labeled, n_unlabeled)
+        return Diagnosis(UNKNOWN, None, None, [], {}, n_labeled, n_unlabeled)
     rng = np.random.default_rng(random_state)
     rows = np.concatenate([few_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
     sample, is_labeled = features[rows].astype(np.float64), mask[rows]
     standardized = _standardized(sample)
-    separation, scores = separate(standardized, is_labeled, rng)
+    separation = separate(standardized, is_labeled, rng)
     return Diagnosis(
         _verdict(separation),
         separation,
         coverage=measure_coverage(standardized, is_labeled, rng),
         shifts=feature_shifts(sample, is_labeled, names),
-        density=_density(scores, is_labeled),
         class_counts={},
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
@@ -239,8 +227,8 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
     return replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
 
 
-def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> tuple[Separation, Floats]:
-    r"""How well labelled rows can be told from unlabelled ones, and the score of each row by which they are.
+def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> Separation:
+    r"""Measure how well labelled rows can be told from unlabelled ones.
 
     The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
 
@@ -261,19 +249,19 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
     rng = np.random.default_rng(random_state)
     K = _kernel(X)
     targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P): the truth, then its permutations
-    scores = np.empty_like(targets)
     folds = stratified_folds(labeled, rng)
     for fold in folds:
         shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
         targets[fold] = np.vstack([labeled[fold], shuffled]).T
+    total = np.zeros(1 + _N_PERMUTATIONS)
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(X)), fold)
         factor = cho_factor(K[np.ix_(rest, rest)] + np.eye(len(rest)))
         smoother = cho_solve(factor, K[np.ix_(rest, fold)]).T  # (B, A)
-        scores[fold] = smoother @ (targets[rest] - targets[rest].mean(axis=0))
-    of_folds = [_auc(scores[fold], targets[fold]) * labeled[fold].sum() for fold in folds]
-    aucs = sum(of_folds) / labeled.sum()  # (1 + P,)
-    return Separation(float(aucs[0]), float(np.mean(aucs >= aucs[0] - 1e-12))), scores[:, 0]
+        scores = smoother @ (targets[rest] - targets[rest].mean(axis=0))  # (B, 1 + P)
+        total += _auc(scores, targets[fold]) * labeled[fold].sum()
+    aucs = total / labeled.sum()  # (1 + P,)
+    return Separation(float(aucs[0]), float(np.mean(aucs >= aucs[0] - 1e-12)))
 
 
 def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
@@ -297,27 +285,18 @@ def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = 
 
 
 def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) -> list[FeatureShift]:
-    """Difference of every feature that varies, largest first, tested and adjusted for their number.
+    """Compare the means of every feature that varies, the most different first.
 
-    The difference of the means is divided by the root of the mean of the two variances. Features of two values
-    are tested by Fisher's exact test (twice the smaller tail), others by Kolmogorov and Smirnov's.
+    The difference of the means is divided by the root of the mean of the two variances.
     """
     inside, outside = X[labeled], X[~labeled]
-    low, high = X.min(axis=0), X.max(axis=0)
-    varying = np.flatnonzero(high > low)
-    if not len(varying):
-        return []
+    varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
     means = inside.mean(axis=0), outside.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):  # infinite where both sides are constant and differ
         difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
-    binary = ((low == X) | (high == X)).all(axis=0)
-    p_values = _fisher(high == X, labeled)
-    p_values[~binary] = stats.ks_2samp(inside[:, ~binary], outside[:, ~binary], method="asymp").pvalue
-    p_values[varying] = stats.false_discovery_control(p_values[varying])
     order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
-    columns = (*means, difference, np.where(binary, "Fisher", "KS"), p_values)
-    values = zip(*(column[order].tolist() for column in columns), strict=True)
-    return [FeatureShift(j, names[j], *found) for j, found in zip(order.tolist(), values, strict=True)]
+    figures = np.stack([*means, difference], axis=1)  # (d, 3)
+    return [FeatureShift(j, names[j], *figures[j].tolist()) for j in order.tolist()]
 
 
 def few_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -363,23 +342,3 @@ def _auc(scores: Floats, targets: Floats) -> Floats:
     n_positive = targets.sum(axis=0)
     excess = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
     return excess / (n_positive * (len(scores) - n_positive))
-
-
-def _fisher(high: NDArray[np.bool_], labeled: NDArray[np.bool_]) -> Floats:
-    """P-value of each feature of two values: twice the smaller tail of the hypergeometric distribution."""
-    n_high_labeled, n_high = high[labeled].sum(axis=0), high.sum(axis=0)
-    null = stats.hypergeom(len(high), n_high, int(labeled.sum()))
-    return np.minimum(1.0, 2 * np.minimum(null.cdf(n_high_labeled), null.sf(n_high_labeled - 1)))
-
-
-def _density(scores: Floats, labeled: NDArray[np.bool_], n_points: int = 100) -> Density | None:
-    """Gaussian kernel estimates of both sides with one bandwidth, as wide as suits the spread within a side."""
-    reach = float(np.ptp(scores))
-    if reach < 1e-9:
-        return None  # no row can be told from another
-    sides = scores[labeled], scores[~labeled]
-    spread = float(np.sqrt(np.mean([side.var() for side in sides])))
-    width = max(0.9 * spread * len(scores) ** -0.2, 0.01 * reach)
-    low, high = np.quantile(scores, [0.002, 0.998])
-    grid = np.linspace(float(low) - 2.5 * width, float(high) + 2.5 * width, n_points)
-    return Density(grid, *(stats.norm.pdf(grid[:, None], side, width).mean(axis=1) for side in sides))

@@ -11,7 +11,7 @@ from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
-from chary._words import counted, number, p_value, percent, shown, visible
+from chary._words import counted, number, percent, shown, visible
 from chary.method.priors import ACCURACY
 from chary.report.summary import (
     Hints,
@@ -71,12 +71,9 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     _show_codes(console, diagnosis["columns"], hints)
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
-        shifts = [
-            [one["name"], f"{one['difference']:+.2f}", p_value(one["p_value"])]
-            for one in diagnosis["shifts"][:_N_SHIFTS]
-        ]
+        shifts = [[one["name"], f"{one['difference']:+.2f}"] for one in diagnosis["shifts"][:_N_SHIFTS]]
         console.print("What differs most between labelled and other rows, in standard deviations:")
-        console.print(number_grid(["Feature", "Difference", "p"], shifts, _N_SHIFTS))
+        console.print(number_grid(["Feature", "Difference"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
     if separation and coverage is not None:
         console.print(

@@ -8,7 +8,6 @@ from typing import Any
 from chary._words import percent
 from chary.audit import interval
 from chary.options import AUDIT_SIZE, minutes
-from chary.report.page import density_outlines
 from chary.review.audit import MOST_DRAWN, progress_of
 from chary.review.files import KINDS, SETTINGS, kinds_of
 from chary.review.jobs import ChooseJob
@@ -101,12 +100,11 @@ def _columns(bench: Workbench) -> list[dict[str, Any]]:
 
 
 def _diagnosis(summary: dict[str, Any]) -> dict[str, Any]:
-    """The verdict, its picture and the columns that differ most."""
+    """The verdict and the columns that differ most."""
     return {
         "verdict": summary["verdict"],
         "sentence": summary["sentence"],
         "level": summary["tone"],
-        "outlines": density_outlines(summary["density"]),
         "contrasts": [
             {"feature": shift["name"], "labeled": shift["labeled_words"], "unlabeled": shift["unlabeled_words"]}
             for shift in summary["shifts"][:_CONTRASTS]

@@ -536,12 +536,7 @@ async function startPage() {
     $("verdict").className = `verdict ${diagnosis.level}`;
     $("verdict").querySelector("b").textContent = capital(diagnosis.verdict);
     $("verdict").querySelector("p").textContent = seen(diagnosis.sentence);
-    const { outlines, contrasts } = diagnosis;
-    show($("outlines"), Boolean(outlines));
-    if (outlines) {
-      $("outlines").querySelector(".other-area").setAttribute("points", outlines.unlabeled);
-      $("outlines").querySelector(".labelled-area").setAttribute("points", outlines.labeled);
-    }
+    const { contrasts } = diagnosis;
     show($("contrasts"), contrasts.length > 0);
     $("contrasts").querySelector("tbody").replaceChildren(...contrasts.map(({ feature, labeled, unlabeled }) =>
       make("tr", {}, make("th", { scope: "row", dir: "auto" }, seen(feature, 80)), make("td", { class: "n" }, seen(labeled, 40)), make("td", { class: "n" }, seen(unlabeled, 40)))));
