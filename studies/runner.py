@@ -98,7 +98,6 @@ def run(
     """
     if jobs < 1:
         raise ValueError(f"jobs={jobs} leaves nobody to work; give at least 1.")
-    store.sweep()
     by_key = {key_of(cell.content()): cell for cell in cells}
     if again:
         for key in by_key:
@@ -129,7 +128,6 @@ def run(
         while alone and not stopped:
             progress.failed += crew.work_until_a_death(alone, 1)
     if stopped:
-        store.sweep()  # what the workers were writing when they were ended
         raise Interrupted(stopped[0])
     if progress.failed and report is None:
         warnings.warn(f"{len(progress.failed)} cells failed; the first: {progress.failed[0][1]}", stacklevel=2)

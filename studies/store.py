@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chary._files import atomic_write, sweep
+from chary._files import atomic_write
 
 # Part of every key: raise it when a change to the methods or the protocol makes old results wrong.
 SCHEMA = 1
@@ -87,10 +87,6 @@ class Store:
     def forget(self, key: str) -> None:
         """Delete the cell of this ``key``, if it is there."""
         self.path(key).unlink(missing_ok=True)
-
-    def sweep(self) -> int:
-        """Delete temporary files left behind by processes of this machine that are dead; returns how many."""
-        return sum(sweep(folder) for folder in self.directory.glob("*"))
 
 
 def _verified(text: bytes, key: str) -> Record | None:

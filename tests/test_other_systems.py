@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import socket
 import sys
 from pathlib import Path
 
@@ -12,14 +11,14 @@ import pytest
 
 import chary
 from chary import _files, _threads, _words
-from chary._files import OutputError, atomic_write, is_left, probe, sole_writer, sweep, why_unreadable
+from chary._files import OutputError, atomic_write, probe, sole_writer
 from chary.cli.app import main
 from chary.options import Options
 from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.table import Table
 
-LACKING = [(os, "O_DIRECTORY"), (os, "link"), (os, "chown"), (signal, "SIGHUP")]
+LACKING = [(os, "O_DIRECTORY"), (os, "link"), (signal, "SIGHUP")]
 
 
 @pytest.fixture
@@ -78,22 +77,6 @@ def test_what_appears_meanwhile_is_left_alone_without_links(tmp_path, elsewhere)
     assert path.read_bytes() == b"somebody else's"
 
 
-def test_remains_are_swept_on_windows_alone(tmp_path, elsewhere, monkeypatch):
-    (tmp_path / f".a@{socket.gethostname()[:40]}@0123456789abcdef.part").write_bytes(b"half")
-    assert sweep(tmp_path) == 0  # nobody can tell whether it is held
-    monkeypatch.setattr(_files, "_WINDOWS", True)
-    assert is_left(next(tmp_path.iterdir()))
-    assert sweep(tmp_path) == 1
-
-
-@pytest.mark.parametrize("name", ["con.csv", "NUL", "lpt1.tar.gz", "a:b.csv", "what?.csv", "end.", "end "])
-def test_names_that_windows_does_not_allow_are_refused(tmp_path, windows, name):
-    with pytest.raises(OutputError, match="Windows does not allow the file name"), atomic_write(tmp_path / name):
-        pass
-    for fine in ("console.csv", "com.csv", "a b.csv"):
-        probe([tmp_path / fine])
-
-
 def test_a_workbook_that_is_open_elsewhere_is_said_to_be(tmp_path, windows, monkeypatch):
     path = tmp_path / "book.xlsx"
     path.write_bytes(b"old")
@@ -107,8 +90,6 @@ def test_a_workbook_that_is_open_elsewhere_is_said_to_be(tmp_path, windows, monk
         atomic_write(path, overwrite=True) as file,
     ):
         file.write(b"new")
-    monkeypatch.setattr("builtins.open", locked)
-    assert "close it if another program, such as Excel, has it open" in why_unreadable(path)
 
 
 def test_commands_are_quoted_for_the_shell_they_are_typed_in(windows):

@@ -9,13 +9,11 @@ import errno
 import os
 import re
 import secrets
-import socket
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import local
-from time import monotonic, sleep
 from typing import BinaryIO
 
 from chary._words import listed, shown
@@ -28,10 +26,6 @@ except ImportError:  # Windows, where a file that is open cannot be deleted anyw
 GivenPath = str | os.PathLike[str]
 
 _WINDOWS = os.name == "nt"
-# What no file can be called there, with whatever ending.
-_RESERVED = re.compile(
-    r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)?|.*[<>:\"|?*\x00-\x1f].*|.*[. ]"
-)
 # Folders whose files are no files: what is put there is lost at the next start, or speaks to a device.
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
@@ -39,8 +33,6 @@ _MOUNTED = ("/net", "/afs", "/smb", "/Network")
 # What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_LOCK_SECONDS = 10.0  # to wait for a folder that another program has for itself
-_LOCK_PAUSE = 0.01  # seconds between two tries
 _of_this_thread = local()  # the folders that it has for itself
 
 
@@ -104,23 +96,12 @@ def atomic_rewrite(path: GivenPath) -> Iterator[BinaryIO]:
         yield file
 
 
-@contextmanager
-def folders_for(paths: Iterable[GivenPath]) -> Iterator[None]:
-    """Make the folders of files about to be written; where that fails, none stays that was not there."""
+def make_folders(paths: Iterable[GivenPath]) -> None:
+    """Make the folders of files about to be written."""
     finals = [Path(path).absolute() for path in paths]
-    parents = {folder for path in finals for folder in path.parents}
-    made: list[Path] = []
-    try:
-        with _one_sentence(finals):
-            made = sorted(folder for folder in parents if not folder.exists())  # outer ones first
-            for folder in made:
-                folder.mkdir(exist_ok=True)
-        yield
-    except BaseException:
-        for folder in reversed(made):
-            with suppress(OSError):  # not empty: somebody else's file is in it
-                folder.rmdir()
-        raise
+    with _one_sentence(finals):
+        for path in finals:
+            path.parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
@@ -128,8 +109,7 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
     """While this lasts, nobody else who asks for a file of the same folder has it; no file is left behind.
 
     Where the name is a link, the folder is that of the file it leads to. A thread that has it may ask again. Where
-    the system, or the file system, has no such locks, nobody is kept out. If another program holds the folder for
-    longer than ten seconds, that is refused in one sentence.
+    the system, or the file system, has no such locks, nobody is kept out.
     """
     folder, held = os.path.dirname(os.path.realpath(path)), vars(_of_this_thread).setdefault("folders", set())
     if fcntl is None or not hasattr(os, "O_DIRECTORY") or folder in held or not os.access(folder, os.R_OK):
@@ -138,48 +118,27 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     held.add(folder)
     try:
-        _wait_for_lock(descriptor, folder)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         held.remove(folder)
         os.close(descriptor)  # which also gives the lock back
 
 
-def _wait_for_lock(descriptor: int, folder: str) -> None:
-    """Take the lock of an open folder once it is free."""
-    give_up = monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if monotonic() > give_up:
-                seconds = f"{_LOCK_SECONDS:.0f} seconds"
-                raise OutputError(
-                    f"Another program has kept {shown(folder, 200)} locked for {seconds}; wait until it is done, "
-                    "or end it, then try again."
-                ) from None
-            sleep(_LOCK_PAUSE)
-        except OSError:
-            return  # a file system without locks
-
-
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     """Refuse, before any work, outputs that could not be written after it; nothing of the attempt stays.
 
-    A little is written under a temporary name in every folder, or in the one that it will be made in. Remains of
-    processes that died are swept from the folders.
+    A little is written under a temporary name in every folder, or in the one that it will be made in.
     """
     finals = [Path(path).absolute() for path in paths]
     for path in finals:
         _refuse(path, overwrite)
     with _one_sentence(finals):
         for path in finals:
-            sweep(path.parent)
             folder = next(parent for parent in path.parents if parent.exists())
-            for name in path.relative_to(folder).parts:
-                with suppress(FileNotFoundError):
-                    os.lstat(folder / name)  # a name that is too long is another error
+            with suppress(FileNotFoundError):
+                os.lstat(path)  # a name that is too long is another error
             part = _Part(folder / path.name)
             try:
                 part.file.write(bytes(1 << 16))
@@ -229,70 +188,8 @@ def why_unreadable(path: GivenPath) -> str | None:
         if is_address(path):
             where = shown(path, 200)
             return f"{where} is an address, and chary reads files; fetch the file first, then give its path."
-        if _WINDOWS and isinstance(error, PermissionError):
-            return f"{shown(path, 200)} cannot be read; close it if another program, such as Excel, has it open."
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         return f"{shown(path, 200)} cannot be read ({reason}); check the path."
-
-
-def open_regular(path: GivenPath) -> BinaryIO:
-    """Open a file for reading; raise an OSError for a folder, a pipe or a device, which may have no end.
-
-    >>> open_regular("/dev")
-    Traceback (most recent call last):
-    OSError: [Errno 22] not a regular file: '/dev'
-    """
-
-    def require_regular(state: os.stat_result) -> None:
-        if not stat.S_ISREG(state.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
-
-    # Before it is opened, which a device may notice; and after it, as another may have the name by then.
-    require_regular(os.stat(path))
-    # Without waiting: a pipe would otherwise be opened only once somebody writes to it.
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        require_regular(os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
-def sweep(folder: GivenPath) -> int:
-    """Delete the temporary files in a folder that dead processes of this machine left behind; returns how many.
-
-    Such a file has a name that only chary makes, with the machine in it; and nobody holds the lock that its writer
-    keeps on it as long as it lives, in whichever container that may be.
-    """
-    n_swept = 0
-    for path in Path(folder).glob(f".*@{_host()}@{'[0-9a-f]' * 16}.part"):
-        if is_left(path):
-            with suppress(OSError):  # somebody else's, in a folder of all; or open, on Windows
-                path.unlink()
-                n_swept += 1
-    return n_swept
-
-
-def sweep_private(folder: GivenPath, name: str) -> None:
-    """Delete a file that a dead process of this user left, with its folder; leave alone what may be anybody's.
-
-    In a folder for the temporary files of all, somebody may have put a link, or a folder, that leads elsewhere. So
-    the folder must be a real one, of this user and for this user alone, and the file is deleted in the very folder
-    that was looked at, whatever has its name by then.
-    """
-    if not hasattr(os, "getuid") or os.unlink not in os.supports_dir_fd:  # on Windows they stay
-        return
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            state = os.fstat(descriptor)
-            is_private = state.st_uid == os.getuid() and stat.S_IMODE(state.st_mode) == 0o700
-            if is_private and is_left(name, descriptor):
-                os.unlink(name, dir_fd=descriptor)
-                os.rmdir(folder)  # which leaves links, and folders that are not empty, alone
-        finally:
-            os.close(descriptor)
 
 
 # ---------------------------------------------------------------- a file that has not its name yet
@@ -302,13 +199,12 @@ class _Part:
     """A temporary file beside the path whose name it will take."""
 
     def __init__(self, path: Path) -> None:
-        name = f".{path.name[:30]}@{_host()}@{secrets.token_hex(8)}.part"
+        name = f".{path.name[:30]}.{secrets.token_hex(8)}.part"
         self.path, self.temporary = path, path.parent / name
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
-        hold(self.file)
 
     def finish(self, overwrite: bool) -> None:
-        """Have everything on the disk, with the owner and the permissions of what is overwritten."""
+        """Have everything on the disk, with the permissions of what is overwritten."""
         self.file.flush()
         if overwrite:
             self._take_permissions()
@@ -323,9 +219,7 @@ class _Part:
         try:
             os.link(self.temporary, self.path)  # other than a renaming, it never replaces anything
         except FileExistsError:
-            same = os.path.exists(self.path) and os.path.samefile(self.temporary, self.path)
-            if not same:  # a network disk may do it, and be asked once more
-                raise _there(self.path) from None
+            raise _there(self.path) from None
         except (OSError, AttributeError):  # a disk, or a system, without links
             if os.path.lexists(self.path):
                 raise _there(self.path) from None
@@ -339,13 +233,9 @@ class _Part:
 
     def _take_permissions(self) -> None:
         with suppress(OSError):
-            old = os.lstat(self.path)
-            if not stat.S_ISREG(old.st_mode):
-                return
-            new = os.fstat(self.file.fileno())
-            if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-                os.chown(self.temporary, old.st_uid, old.st_gid)
-            os.chmod(self.temporary, stat.S_IMODE(old.st_mode))
+            mode = os.lstat(self.path).st_mode
+            if stat.S_ISREG(mode):
+                os.chmod(self.temporary, stat.S_IMODE(mode))
 
 
 # ---------------------------------------------------------------- what is refused, and in which words
@@ -353,8 +243,6 @@ class _Part:
 
 def _refuse(path: Path, overwrite: bool) -> None:
     real = os.path.realpath(path.parent)
-    if _WINDOWS and _RESERVED.fullmatch(path.name):
-        raise OutputError(f"Windows does not allow the file name {shown(path.name, 80)}; choose another.")
     if any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
         raise OutputError(f"{real} is a system folder; write {path.name} elsewhere.")
     if not os.path.lexists(path):
@@ -400,40 +288,6 @@ def _number_of(error: Exception) -> int | None:
         return error.errno
     said = re.search(r"\(os error (\d+)\)|^\[Errno (\d+)\]", str(error))
     return int(said[1] or said[2]) if said else None
-
-
-# ---------------------------------------------------------------- processes, dead or alive
-
-
-def _host() -> str:
-    return re.sub(r"[^\w.-]", "-", socket.gethostname())[:40]
-
-
-def hold(file: BinaryIO) -> None:
-    """Held until the file is closed or the process dies; without it on a disk that knows none."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def is_left(path: GivenPath, folder: int | None = None) -> bool:
-    """Whether nobody has it locked; where there are no locks, whoever has it open keeps it from being deleted.
-
-    A relative path may be one in a ``folder`` that is open under this number.
-    """
-    try:
-        if not stat.S_ISREG(os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode):
-            return False
-        if fcntl is None:
-            return _WINDOWS
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return False
-    return True
 
 
 def _fsync_folder(folder: Path) -> None:

@@ -10,10 +10,12 @@ of it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
 import os
+import stat
 import warnings
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -31,7 +33,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from chary._files import atomic_write, open_regular
+from chary._files import atomic_write
 from chary._words import visible
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.kept_guesses import KeptGuessesClassifier
@@ -112,11 +114,13 @@ def read_model_file(path: str | os.PathLike[str]) -> bytes:
     """Read the bytes of a model file for :func:`load_bytes`; refuse a pipe or a device, which may have no end."""
     name = Path(path).name
     try:
-        with open_regular(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > _MAX_BYTES:
-                raise ModelFileError(f"{name} has {size:,} bytes, more than a model of chary can have.")
-            return file.read(size)
+        state = os.stat(path)
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if state.st_size > _MAX_BYTES:
+            raise ModelFileError(f"{name} has {state.st_size:,} bytes, more than a model of chary can have.")
+        with open(path, "rb") as file:
+            return file.read(state.st_size)
     except OSError as error:
         reason = (error.strerror or "unreadable").lower()
         raise ModelFileError(f"{name} cannot be read ({reason}); check the path.") from None

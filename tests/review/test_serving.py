@@ -8,7 +8,6 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -95,52 +94,6 @@ def test_the_file_that_leads_to_the_page_is_for_this_user_alone():
         assert stat.S_IMODE(door.parent.stat().st_mode) == 0o700
         assert "token=a&amp;b" in door.read_text()
     assert not door.parent.exists()
-
-
-def test_what_a_killed_server_left_is_swept_and_that_of_a_living_one_is_not(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    left = tmp_path / "chary-review-dead" / "open.html"
-    others = tmp_path / "chary-notes" / "open.html"
-    for path in (left, others):
-        path.parent.mkdir(0o700)
-        path.touch()
-    with _door("http://127.0.0.1:1/?token=a") as first, _door("http://127.0.0.1:2/?token=b") as second:
-        assert sorted(tmp_path.iterdir()) == sorted([others.parent, first.parent, second.parent])
-    assert list(tmp_path.iterdir()) == [others.parent]
-
-
-def test_a_link_or_a_folder_of_others_is_not_swept(tmp_path, monkeypatch):
-    """In a folder for temporary files of all, somebody may have put what leads to the files of this user."""
-    temporary = tmp_path / "temporary"
-    victim = tmp_path / "victim" / "open.html"
-    open_to_all = temporary / "chary-review-open" / "open.html"
-    of_links = temporary / "chary-review-links" / "open.html"
-    for path in (victim, open_to_all, of_links):
-        path.parent.mkdir(0o700, parents=True)
-        path.write_text("mine")
-    open_to_all.parent.chmod(0o755)
-    of_links.unlink()
-    of_links.symlink_to(victim)
-    (temporary / "chary-review-x").symlink_to(victim.parent)
-    (temporary / "chary-review-file").touch()
-    before = sorted(temporary.rglob("*"))
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with _door("http://127.0.0.1:1/?token=a"):
-        assert victim.read_text() == "mine"
-    assert sorted(temporary.rglob("*")) == before
-    assert victim.read_text() == "mine"
-
-
-def test_a_folder_of_another_user_is_not_swept(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    theirs = tmp_path / "chary-review-theirs" / "open.html"
-    theirs.parent.mkdir(0o700)
-    theirs.touch()
-    this_user = os.getuid()
-    monkeypatch.setattr(os, "getuid", lambda: this_user + 1)
-    with _door("http://127.0.0.1:1/?token=a"):
-        assert theirs.exists()
-    assert theirs.exists()
 
 
 def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():

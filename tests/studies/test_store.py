@@ -1,7 +1,6 @@
 """One file per cell: whole or absent, verified on reading, swept of the remains of dead processes."""
 
 import json
-import os
 
 import pytest
 
@@ -63,15 +62,3 @@ def test_nan_is_refused_and_leaves_nothing(store):
     with pytest.raises(ValueError, match="not JSON compliant"):
         store.write(CELL, {"accuracy": float("nan")})
     assert not [path for path in store.directory.rglob("*") if path.is_file()]
-
-
-def test_remains_are_swept_and_those_of_other_machines_stay(store):
-    key = store.write(CELL, {})
-    folder = store.path(key).parent
-    names = [f".a@{host}@0123456789abcdef.part" for host in (os.uname().nodename, "elsewhere")]
-    for name in names:
-        (folder / name).write_text("half")
-    assert store.sweep() == 1
-    assert [(folder / name).exists() for name in names] == [False, True]
-    assert store.read(key) is not None
-    assert Store(folder / "none").sweep() == 0

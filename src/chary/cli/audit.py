@@ -41,7 +41,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     command.
     """
     console.require_readable(*file)
-    from chary._files import folders_for
+    from chary._files import make_folders
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
     from chary.tables.table import rows_that_count
@@ -57,10 +57,10 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     console.require_free([path], force=True)
-    with folders_for([path]):
-        drawn = draw_sheet(
-            path, pool, options.k, seed=options.seed, force=options.force, discard_answers=options.discard_answers
-        )
+    make_folders([path])
+    drawn = draw_sheet(
+        path, pool, options.k, seed=options.seed, force=options.force, discard_answers=options.discard_answers
+    )
     say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 
 
@@ -108,11 +108,9 @@ def fill_command(file: SHEET, options: Options) -> None:
     you stop, and are told when it is as narrow as you asked for. No label is shown.
     """
     console.require_readable(file)
-    from chary._files import sweep
     from chary.audit.filling import Filling
 
     console.heed_interrupts()
-    sweep(Path(os.path.realpath(file)).parent)
     filling, stopping = Filling(file), None
     if options.until_width is not None:
         stopping = _stopping(filling, options)

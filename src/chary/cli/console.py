@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from chary._files import atomic_writes, folders_for, probe, why_unreadable
+from chary._files import atomic_writes, make_folders, probe, why_unreadable
 from chary._words import Parameter, Step, command_line, finite, listed, visible
 from chary.options import FORMAT_WORDS, OUTPUT, Options, flag_of
 
@@ -149,7 +149,8 @@ def require_free(paths: Iterable[Path], force: bool) -> None:
 def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
     """Open files that all appear when the block ends, or none, in folders made for them if need be."""
     paths = list(paths)
-    with folders_for(paths), atomic_writes(paths, overwrite=force) as files:
+    make_folders(paths)
+    with atomic_writes(paths, overwrite=force) as files:
         yield files
 
 

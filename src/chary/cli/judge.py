@@ -61,13 +61,13 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
         raise ValueError(
             "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
         )
-    from chary._files import folders_for
+    from chary._files import make_folders
     from chary.audit.judge import draw_to_judge
 
     path = options.folder(scan.table.folder) / f"{scan.table.stem}.judge.csv"
     console.require_free([path], force=True)
-    with folders_for([path]):
-        drawn, classes = draw_to_judge(scan, path, options, options.k)
+    make_folders([path])
+    drawn, classes = draw_to_judge(scan, path, options, options.k)
     if as_json:
         console.print_json(
             {**drawn._asdict(), "rows": scan.n_filled, "classes": classes, "files": {"sheet": str(path)}}

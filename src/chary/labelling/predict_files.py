@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import polars as pl
 from joblib import cpu_count
 
-from chary._files import atomic_write, folders_for, sweep
+from chary._files import atomic_write, make_folders
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
@@ -112,7 +112,8 @@ def label_files(
         executor = _dask(predictor, resources, scheduler)
     outputs = [Path(task.output) for task in tasks]
     outcomes: dict[str, LabelledFile | Exception] = {}
-    with folders_for(outputs), executor as submit:
+    make_folders(outputs)
+    with executor as submit:
         futures = {submit(task): task for task in tasks}
         for future in as_completed(futures):
             task, n_rows = futures[future], 0
@@ -126,8 +127,6 @@ def label_files(
                     raise
                 outcomes[task.output] = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
             seen(task, n_rows, 1.0)
-    for folder in {path.parent for path in outputs}:
-        sweep(folder)  # what a lost worker left
     return [outcomes[task.output] for task in tasks]
 
 

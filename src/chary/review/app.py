@@ -47,7 +47,6 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chary._files import hold, sweep_private
 from chary._words import visible
 from chary.audit.filling import AnsweredElsewhereError
 from chary.report.page import templates_of
@@ -382,20 +381,12 @@ def _bind(port: int) -> socket.socket:
 
 @contextmanager
 def _door(url: str) -> Iterator[Path]:
-    """A page in a folder that only this user can read, which leads to the address; gone when the server is.
-
-    Its file is locked as long as the server lives: those that nobody holds, a killed server has left behind.
-    """
-    for remains in Path(tempfile.gettempdir()).glob(f"{_DOOR}*"):
-        sweep_private(remains, "open.html")
+    """A page in a folder that only this user can read, which leads to the address; gone when the server ends."""
     with tempfile.TemporaryDirectory(prefix=_DOOR, ignore_cleanup_errors=True) as folder:  # of mode 0700
         path = Path(folder) / "open.html"
         path.touch(0o600)
-        with path.open("wb") as file:
-            hold(file)
-            file.write(_LEADING_TO.format(url=escape(url)).encode())
-            file.flush()
-            yield path
+        path.write_text(_LEADING_TO.format(url=escape(url)), encoding="utf-8")
+        yield path
 
 
 def _log_to_the_error_stream() -> None:

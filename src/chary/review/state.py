@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock, RLock, Thread, current_thread
 from typing import Any, NamedTuple
 
-from chary._files import atomic_rewrite, atomic_write, sole_writer, sweep
+from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
@@ -90,7 +90,6 @@ class Workbench:
         self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
         self.version = 0  # changes with anything that a page shows
         self._take_up(job, kept)
-        sweep(self.paths.settings.parent)
 
     def _take_up(self, job: Job, kept: files.Kept) -> None:
         """Begin with this, and forget what was learned for another."""
