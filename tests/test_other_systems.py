@@ -3,7 +3,6 @@
 import errno
 import os
 import signal
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -25,7 +24,6 @@ LACKING = [(os, "O_DIRECTORY"), (os, "link"), (signal, "SIGHUP")]
 def elsewhere(monkeypatch):
     """A system without locks, links, owners, folders that can be opened, /proc and control groups."""
     monkeypatch.setattr(_files, "fcntl", None)
-    monkeypatch.setattr(sys.modules["chary.cli.app"], "resource", None)
     for module, name in LACKING:
         monkeypatch.delattr(module, name, raising=False)
     monkeypatch.setattr(memory, "_GROUP", Path("/nowhere"))
