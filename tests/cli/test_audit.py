@@ -26,7 +26,7 @@ def test_draw_says_what_to_do_next_and_betrays_nothing(animals, run):
     code, out, _ = run("audit", "draw", path, "-t", "animal")
     assert code == 0
     assert "30 of" in out
-    assert "'cat', 'dog'" in out
+    assert "'cat' and 'dog'" in out
     assert f"chary audit fill {path.with_name('animals.audit.csv')}" in out.replace("\n", "")
     frame = pl.read_csv(path.with_name("animals.audit.csv"))
     assert len(frame) == 30

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +17,12 @@ from chary.cli import console
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     from chary.audit.filling import Filling, Stopping
     from chary.audit.sheet import DrawnSheet, SheetOrigin
 
 _UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
+_MOST_CELLS = 60  # of a row, a line each; a terminal scrolls
 
 
 @console.takes_options("draw")
@@ -70,7 +66,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
 
     k = drawn.n_drawn
     low, high = map(percent, interval(round(0.9 * k), k))
-    named = ", ".join(shown(name, 30) for name in classes[:12]) + (", ..." if len(classes) > 12 else "")
+    named = named_columns(classes)
     there = f"Drew {k} of {n_open:,} {of_what} at random: {path}"
     if drawn.enlarged:
         there = (
@@ -80,7 +76,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
     if drawn.copy is not None:
         there += f"\nThe answers that were there before are kept in {drawn.copy}"
     if drawn.hidden:
-        names = listed([shown(name, 40) for name in drawn.hidden])
+        names = named_columns(drawn.hidden)
         there += f"\nNot on the sheet, because its name or cells may give the label away: {names}. "
         there += "Show it with --show COLUMN."
     if drawn.shown:
@@ -169,9 +165,8 @@ def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) 
     """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
     from chary.audit.sheet import DOUBT, tables_beside
 
-    told = {"unlabeled": origin.unlabeled, **origin.read_with}
-    kept = {name: value for name, value in vars(Options.kept(origin.options)).items() if name not in told}
-    options = Options.of(**kept | told | {"target": origin.target, "labels": origin.judged})
+    about: dict[str, Any] = {"target": origin.target, "labels": origin.judged, **origin.read_with}
+    options = replace(Options.kept(origin.options), unlabeled=origin.unlabeled or (), **about)
     files = list(tables) or tables_beside(sheet, origin)
     if files is None:
         files = [_likely_table(table, sheet) for table in origin.tables]
@@ -191,19 +186,12 @@ class Sheet:
     """An audit sheet being filled in by a person at a terminal."""
 
     def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
-        from rich.console import Console
-
         from chary.audit.filling import CLASS_KEYS
-        from chary.audit.sheet import CLASSES, ROW
 
         self.filling, self.stopping = filling, stopping
-        self.target, self.classes = filling.origin.target, filling.origin.classes
+        self.classes = filling.origin.classes
         self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
-        self.remark = ""  # on what was typed last
         self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
-        columns = filling.sheet.frame.columns
-        self.fields = [name for name in columns if name not in (ROW, CLASSES, self.target)]
-        self.console = Console(file=sys.stdout, highlight=False)
 
     @property
     def progress(self) -> str:
@@ -213,49 +201,41 @@ class Sheet:
 
     def work(self) -> None:
         """Ask until all rows have an answer or the person quits."""
-        self.place = self.filling.next_empty()
-        while True:
-            self._show()
-            key = self._key()
-            self.remark = ""
-            if key == _UNDO:
-                at = self.place or len(self.filling.rows) + 1
-                answered = [place for place, text in enumerate(self.filling.answers, 1) if text and place < at]
-                if answered:
-                    self.place = answered[-1]
-                    self._save(self.place, "")
-            elif self.place is None or key == _QUIT:
-                return
-            elif (answer := self._answer(key)) is not None:
-                self._save(self.place, answer)
-                self.place = self.filling.next_empty()
-
-    def _answer(self, key: str) -> str | None:
         from chary.audit.sheet import SKIPPED
 
-        if key == _SKIP:
-            return SKIPPED
-        if key == _NAME:
-            return self._named()
-        if key not in self.keys:
-            self.remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
-        return self.keys.get(key)
+        self.place = self.filling.next_empty()
+        remark = ""
+        while True:
+            self._show(remark)
+            key = self._key()
+            remark = ""
+            if key == _UNDO:
+                at = self.place or len(self.filling.rows) + 1
+                answered = [place for place, text in enumerate(self.filling.answers[: at - 1], 1) if text]
+                if answered:
+                    self.place = answered[-1]
+                    remark = self._save(self.place, "")
+            elif self.place is None or key == _QUIT:
+                return
+            elif key not in (_SKIP, _NAME, *self.keys):
+                remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
+            else:
+                answer = self._named() if key == _NAME else self.keys.get(key, SKIPPED)
+                if answer:
+                    remark = self._save(self.place, answer)
+                    self.place = self.filling.next_empty()
 
-    def _named(self) -> str | None:
-        """A class by its name, in upper or lower case; it may be one that none of the labels has."""
-        from chary.tables.target import is_marker
+    def _named(self) -> str:
+        """Ask for a class by its name, in upper or lower case, which may be new; empty: back."""
+        from chary.tables.target import folded, is_marker
 
         try:
             name = input("The name of the class (Enter: back): ").strip()
         except EOFError:
-            return None
-        if not name or _ESCAPE in name:
-            return None
-        if is_marker(name, self.filling.origin.markers):
-            self.remark = f"{shown(name)} means: no label"
-            return None
-        same = [known for known in self.classes if known.casefold() == name.casefold()]
-        return same[0] if len(same) == 1 else name
+            return ""
+        if _ESCAPE in name or is_marker(name, self.filling.origin.markers):
+            return ""
+        return {folded(known): known for known in self.classes}.get(folded(name), name)
 
     def _key(self) -> str:
         try:
@@ -267,70 +247,46 @@ class Sheet:
                 "Filling in needs a terminal; open the file in a spreadsheet instead and fill its target column."
             ) from None
 
-    def _save(self, place: int, answer: str) -> None:
-        """Write an answer, unless somebody else has answered the row since it was shown: that is said."""
+    def _save(self, place: int, answer: str) -> str:
+        """Write an answer, unless somebody else has answered the row since it was shown: return what to say."""
         from chary.audit.filling import AnsweredElsewhereError
 
         try:
             self.filling.answer(place, answer, expected=self.filling.answers[place - 1])
         except AnsweredElsewhereError as error:
-            self.remark = str(error)
+            return str(error)
+        return ""
 
-    def _show(self) -> None:
-        """The row at hand with the keys, or the end, and how much is known by now."""
-        from rich.console import Group
-        from rich.panel import Panel
-        from rich.text import Text
-
-        title: Any = None
-        body: Any
+    def _show(self, remark: str) -> None:
+        """Show the row at hand with the keys, or the end, and how much is known by now."""
+        console.stdout().clear()
         if self.place is None:
-            undo = f" {_UNDO} ", "reverse"
-            body = Text.assemble(("All rows have an answer.   ", "bold"), undo, " undo   any other key: done")
+            console.say(f"All rows have an answer.   [{_UNDO}] undo   any other key: done")
         else:
-            keys = self._keys()
-            room = shutil.get_terminal_size().lines - 10 - str(keys).count("\n")
-            body = Group(self._cells(self.place, max(5, room)), Text(), keys)
-            place = f"row {self.place} of {len(self.filling.rows)}: {self.progress} "
-            title = Text.assemble((f" {visible(self.target, 60)}? ", "bold"), place)
-        self.console.clear()
-        self.console.print(Panel(body, title=title, title_align="left", padding=(1, 2)))
+            target = visible(self.filling.origin.target, 60)
+            console.say(f"{target}?  Row {self.place} of {len(self.filling.rows)}: {self.progress}\n", "bold")
+            console.say("\n".join([*self._cells(self.place), "", *self._keys()]))
         if self.stopping is not None:
             words, reached = self.stopping.words(self.filling.answers)
-            self.console.print(Text(words, "bold green" if reached else ""))
-        if self.remark:
-            self.console.print(Text(self.remark, "bold red"))
+            console.say(words, "bold" if reached else "")
+        if remark:
+            console.say(remark, "bold red")
 
-    def _cells(self, place: int, room: int) -> Grid:
-        """The row's cells, in as many columns side by side as it takes and fit."""
-        from rich.table import Column
-        from rich.table import Table as Grid
-        from rich.text import Text
-
+    def _cells(self, place: int) -> list[str]:
+        """List the row's cells, a line for each."""
+        from chary.audit.sheet import CLASSES, ROW
         from chary.tables.cells import cell_words
 
-        row = self.filling.cells(place)
-        fields = self.fields[: max(1, self.console.width // 40) * room]
-        side_by_side = []
-        for start in range(0, len(fields), room):
-            part = Grid.grid(Column(style="dim", overflow="fold"), Column(overflow="fold"), padding=(0, 2))
-            for name in fields[start : start + room]:
-                part.add_row(Text(visible(name, 40)), Text(visible(cell_words(row[name]), 300)))
-            side_by_side.append(part)
-        grid = Grid.grid(padding=(0, 2))
-        grid.add_row(*side_by_side)
-        if len(fields) < len(self.fields):
-            grid.add_row(Text(f"and {len(self.fields) - len(fields)} more columns in the file"))
-        return grid
+        added = (ROW, CLASSES, self.filling.origin.target)
+        row = {name: cell for name, cell in self.filling.cells(place).items() if name not in added}
+        lines = [f"{visible(name, 40)}: {visible(cell_words(cell), 300)}" for name, cell in row.items()]
+        if len(lines) <= _MOST_CELLS:
+            return lines
+        return [*lines[:_MOST_CELLS], f"and {len(lines) - _MOST_CELLS} more columns in the file"]
 
-    def _keys(self) -> Text:
-        from rich.text import Text
-
-        text, n_more = Text(), len(self.classes) - len(self.keys)
-        for i, (key, name) in enumerate(self.keys.items()):
-            text.append(f" {key} ", "reverse").append(f" {visible(name, 40)}" + ("\n" if i % 4 == 3 else "   "))
-        text.append("\n")
+    def _keys(self) -> list[str]:
+        """List the keys, a line for each class."""
+        n_more = len(self.classes) - len(self.keys)
         other = f"one of {n_more} more classes, by name" if n_more else "another class"
-        for key, name in ((_SKIP, "skip"), (_NAME, other), (_UNDO, "undo"), (_QUIT, "quit and go on later")):
-            text.append(f" {key} ", "reverse dim").append(f" {name}   ", "dim")
-        return text
+        names = {**self.keys, _SKIP: "skip", _NAME: other, _UNDO: "undo", _QUIT: "quit and go on later"}
+        return [f"[{key}] {visible(name, 40)}" for key, name in names.items()]
