@@ -69,15 +69,8 @@ def test_kappa_is_that_of_scikit_learn(pairs):
         assert found == pytest.approx(cohen_kappa_score(truth, labels))
 
 
-def test_kappa_is_of_the_answered_rows_and_a_row_without_label_agrees_with_nothing():
-    truth, labels = ["a"] * 6 + ["b"] * 4 + ["a"] * 2, ["a"] * 5 + ["b"] * 4 + [None] + ["a"] * 2
-    found = judge_labels(truth, labels, {"a": 60, "b": 30, None: 10}, skipped=np.arange(12) >= 10)
-    assert found.kappa == pytest.approx(cohen_kappa_score(truth[:10], [str(label) for label in labels[:10]]))
-
-
 def test_where_every_row_was_skipped_only_the_limits_say_something():
     found = judge_labels(["a"] * 5, ["a"] * 5, {"a": 60, "b": 40}, skipped=np.ones(5, dtype=bool))
-    assert found.answered is found.kappa is None
     assert (found.accuracy.correct, found.accuracy.n) == (0, 5)
     assert (found.accuracy.low, found.accuracy.high) == (0, 1)
 
@@ -86,7 +79,6 @@ def test_every_figure_is_given_at_the_level_asked_for():
     found = judge_labels(TRUTH, LABELS, COUNTS, level=0.8)
     fraud = found.classes["fraud"]
     assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000, 0.8)
-    assert (found.answered.low, found.answered.high) == interval(35, 40, None, 0.8)
     assert (fraud.precision.low, fraud.precision.high) == neutral(6, 8, 700, 0.8)
     assert (fraud.recall.low, fraud.recall.high) == neutral(6, 8, level=0.8)
     assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000, 0.8)
@@ -113,7 +105,6 @@ def test_limits_hold_for_whatever_skipped_rows_are(data):
     skipped = np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
     counts = {"a": 30, "b": 10}
     found = judge_labels(truth, labels, counts, skipped=skipped)
-    assert (found.answered is None) == skipped.all()
     for answers in product("abc", repeat=int(skipped.sum())):
         told = np.array(truth, dtype=object)
         told[skipped] = list(answers)

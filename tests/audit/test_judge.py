@@ -336,9 +336,6 @@ def test_two_columns_are_compared_and_their_agreement_is_that_of_all_rows(table,
     assert (pair.first, pair.second) == ("rule", "other")
     there = frame.filter(pl.col("rule") != "")
     assert kappa(pair.counts) == pytest.approx(cohen_kappa_score(there["rule"], there["other"]))
-    assert sum(one[0] for one in pair.differing.values()) == sum(
-        frame["rule"][row] != frame["other"][row] for row in judged[1]
-    )
     assert (
         "In column 'other'"
         in judge(
@@ -362,8 +359,6 @@ def test_skipping_the_rows_that_one_column_gets_right_does_not_make_the_other_be
     assert pair.difference.comparison.n_skipped == worst.comparison.only_second > 5
     assert pair.difference.low == worst.low
     assert pair.difference.comparison.p_value == worst.comparison.p_value
-    n_differing = sum(frame["rule"][row] != frame["other"][row] for row in rows)
-    assert sum(n for n, *_ in pair.differing.values()) == n_differing - worst.comparison.only_second
 
 
 def test_skipped_rows_on_which_both_say_the_same_do_not_matter_for_the_difference(table, tmp_path):
@@ -392,7 +387,6 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_a
         judgement = column.judgement
         assert judgement.accuracy == column.always
         assert (judgement.classes, judgement.confusions) == ({}, {})
-        assert judgement.answered is judgement.kappa is None
     assert found.asked.n_accepted == 0
     assert found.accepted.sum() == found.correct.sum()  # only those that a person confirmed
     assert "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)" in found.notes[0]

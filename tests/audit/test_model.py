@@ -226,8 +226,6 @@ def test_figures_are_those_of_the_audit(biased):
     assert sum(found.n for found in figures.classes.values()) == 40
     assert [found.error for found in figures.acceptances] == list(ERRORS)
     assert all(found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40)
-    right = sum(n for (answer, said), n in figures.pairs.items() if answer == said)
-    assert (right, sum(figures.pairs.values())) == (figures.after.correct, 40)
     assert (figures.rounds, figures.comparison) == (0, None)
     assert figures.notes == ["Rounds of self-training: 0, as asked."]
 
@@ -317,15 +315,14 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     _, every = merge(labels, partial)
     _, figures = audit_model(make, X, every, partial, rounds=0)
     n_pool = int((~labels.labeled).sum())
-    assert (figures.accuracy.n, figures.after.n, figures.answered.n) == (40, 40, 30)
-    limits = interval(figures.answered.correct, 40, n_pool, skipped=10)
+    assert (figures.accuracy.n, figures.after.n) == (40, 40)
+    limits = interval(figures.accuracy.correct, 40, n_pool, skipped=10)
     assert (figures.accuracy.low, figures.accuracy.high) == limits
     assert figures.after.low <= figures.after.correct / 40
     assert figures.notes[0] == "ten skipped"
     assert "10 skipped rows count as wrong" in figures.notes[1]
-    assert f"{figures.answered}" in figures.notes[1]
     unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30), rounds=0)[1]
-    assert unskipped.answered == figures.answered
+    assert unskipped.accuracy.correct == figures.accuracy.correct
     for name, recall in figures.classes.items():
         assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
 
@@ -338,7 +335,7 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_a_model_has_its_accurac
     low, high = sequence(figures.correct, int((~labels.labeled).sum()))
     assert (figures.accuracy.low, figures.accuracy.high) == (low[-1], high[-1])
     assert figures.after is figures.balanced is figures.comparison is None
-    assert (figures.classes, figures.pairs, figures.acceptances) == ({}, {}, [])
+    assert (figures.classes, figures.acceptances) == ({}, [])
     assert figures.asked.n_accepted == figures.rounds == 0
     assert figures.notes[0] == unfinished.unfinished_sentence
 

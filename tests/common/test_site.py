@@ -135,13 +135,11 @@ WORDS = {
         "Estimated by the audit",
         "Precision",
         "Recall",
-        "Agreement with the answers beyond chance",
     ],
     "report/templates/cells.html": ["Wrong among them"],
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
     "report/templates/sections/second_look.html": ["Labels of yours worth a second look"],
-    "report/templates/judged/accuracy.html": ["answered rows only"],
     "report/summary.py": ["can be accepted with"],
 }
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
-from chary.audit.figures import Score, kappa, pair_counts, promised_score, score
+from chary.audit.figures import Score, kappa, pair_counts, promised_score
 from chary.audit.sheet import RANDOM, SKIPPED, SheetRows, TableCells, cells_of, origin_of, read_sheet, sheet_rows
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
@@ -148,11 +148,6 @@ class Audit:
         """The promise: exact, or where the person was told when to stop, valid at any moment."""
         skipped, stopped = self.answers.skipped, self.answers.stopped
         return promised_score(self.correct, skipped, self.population, self.level, stopped=stopped)
-
-    @property
-    def answered(self) -> Score:
-        """The score of the answered rows alone: what it would be if skipping said nothing."""
-        return score(self.correct[~self.answers.skipped], self.level)
 
     @cached_property
     def asked(self) -> Acceptance | None:

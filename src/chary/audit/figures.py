@@ -134,10 +134,8 @@ class Judgement:
     """The outcome of ``judge_labels``."""
 
     accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
-    answered: Score | None  #: of the answered rows alone: what it would be if skipping said nothing
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
     confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
-    kappa: float | None  #: agreement beyond chance of labels and answers; None where only one class is there
 
 
 def judge_labels(
@@ -202,10 +200,8 @@ def judge_labels(
     pairs = Counter(zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True))
     return Judgement(
         accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
-        answered=None if unknown.all() else score(correct[~unknown], level),
         classes=classes,
         confusions=dict(pairs.most_common()),
-        kappa=kappa(pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))),
     )
 
 

@@ -66,9 +66,7 @@ class LabelPair(NamedTuple):
     first: str
     second: str
     difference: Difference  # of their accuracies
-    classes: list[str]
     counts: NDArray[np.int64]  # (C, C) rows of the table by what the first and the second say
-    differing: dict[tuple[str, str], tuple[int, int, int]]  # answered rows by both labels: all, right by each
 
 
 class JudgedColumn(NamedTuple):
@@ -416,7 +414,7 @@ def _judged(
     about: dict[str, Any] = {"population": n_labels, "level": level, "stopped": answers.stopped}
     labelled = figures.promised_score(correct[has], skipped[has], **about) if has.any() else None
     if answers.is_unfinished:
-        judgement = Judgement(always, answered=None, classes={}, confusions={}, kappa=None)
+        judgement = Judgement(always, classes={}, confusions={})
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 
@@ -432,12 +430,7 @@ def _compared(
     both = source.filled_columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
     said = [tested.of(both[column.name]) for column in (one, other)]
     counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
-    differing: dict[tuple[str, str], tuple[int, int, int]] = {}
-    for row in np.flatnonzero(differs & ~skipped):
-        labels = one.labels[row], other.labels[row]
-        n, n_first, n_second = differing.get(labels, (0, 0, 0))
-        differing[labels] = n + 1, n_first + int(one.correct[row]), n_second + int(other.correct[row])
-    return LabelPair(one.name, other.name, difference, tested.classes, counts, differing)
+    return LabelPair(one.name, other.name, difference, counts)
 
 
 def _slices(

@@ -44,10 +44,7 @@ class AuditFigures(Audit):
         if self.answers.is_unfinished:
             return [self.answers.unfinished_sentence, *notes]
         if self.answers.n_skipped:
-            notes.append(
-                f"The {self.answers.n_skipped} skipped rows count as wrong. On the answered rows alone, the model "
-                f"without the audit is right on {self.answered}."
-            )
+            notes.append(f"The {self.answers.n_skipped} skipped rows count as wrong.")
         if self.comparison is None:
             return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
         outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"

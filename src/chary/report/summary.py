@@ -17,18 +17,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import (
-    command_line,
-    counted,
-    day,
-    listed,
-    named_columns,
-    number,
-    p_value,
-    percent,
-    shown,
-    visible,
-)
+from chary._words import counted, day, named_columns, number, p_value, percent, shown, visible
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Audit
 from chary.audit.figures import ClassJudgement, kappa
@@ -39,7 +28,7 @@ from chary.labelling.label import SOURCES
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.options import Options, flag_of
-from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, cell_words, codes_noted
+from chary.tables.cells import CODE_WORDS, DATE, NUMBER, TOPIC, UNREADABLE, Column, cell_words
 from chary.tables.preparation import Feature
 from chary.tables.table import ACCEPT
 
@@ -213,7 +202,6 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "skipped": audit.answers.n_skipped,
         "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
         "unfinished": audit.answers.is_unfinished,  # then only ``before`` can be said
-        "answered": None if audit.answers.is_unfinished else as_data(audit.answered),
         "new_classes": audit.answers.new_classes,
         "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
         "before": as_data(audit.accuracy),
@@ -288,9 +276,7 @@ def _naming_columns(result: LabeledTable) -> list[str]:
 
 
 def _column(column: Column) -> dict[str, Any]:
-    told = {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
-    otherwise = column.used and bool(column.form and column.note) and not column.doubtful
-    return {**told, "read_otherwise": otherwise}
+    return {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
 
 
 # ------------------------------------------------------------ labels that somebody else made
@@ -392,8 +378,6 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "promised": as_data(promised),
         "coverage": n_labels / result.population,
         **_headline(promised.low, promised.high),
-        "answered": as_data(found.answered),
-        "kappa": found.kappa,
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -418,7 +402,7 @@ def _judged_class(name: str, found: ClassJudgement) -> dict[str, Any]:
 
 
 def _pair(pair: LabelPair) -> dict[str, Any]:
-    """Two columns of labels: which is right more often, by how much, and where they say different things."""
+    """Two columns of labels: which is right more often, and by how much."""
     found, differs = pair.difference.comparison, pair.difference
     first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
@@ -433,20 +417,11 @@ def _pair(pair: LabelPair) -> dict[str, Any]:
     agreement = kappa(pair.counts)
     same = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
     same += "" if agreement is None else f" (kappa {agreement:.2f})"
-    off = [
-        {"first": a, "second": b, "rows": int(pair.counts[i, j]), "answered": answered, "right": right}
-        for i, a in enumerate(pair.classes)
-        for j, b in enumerate(pair.classes)
-        if i != j and pair.counts[i, j]
-        for answered, *right in [pair.differing.get((a, b), (0, 0, 0))]
-    ]
     return {
         **as_data(differs),
         "first": pair.first,
         "second": pair.second,
         "p_value": found.p_value,
-        "kappa": agreement,
-        "differing": sorted(off, key=lambda one: -one["rows"]),
         "sentence": (
             f"{outcome} ({p_value(found.p_value, 'p ')}): {first} alone is right on "
             f"{counted(found.only_first, 'row')}, "
@@ -522,7 +497,6 @@ def as_data(value: Any) -> Any:
 # ------------------------------------------------------------ what to do next
 
 _HALVING = "halving their width takes about four times as many rows"
-_FEW_COLUMNS = 3  # that are named one by one, with a code of their own
 
 
 class Hints(NamedTuple):
@@ -617,30 +591,12 @@ def suspect_sentence(n: int) -> str:
     return f"{labels}: a model that had not seen it is sure of another class. {they} may still be right."
 
 
-def missing_codes(columns: Sequence[dict[str, Any]], hints: Hints) -> list[str]:
-    """Numbers that look like codes for nothing, a sentence for all columns that have the same ones.
-
-    >>> columns = [{"name": f"Q{i}", "note": f"98 in {i} cells may mean missing"} for i in range(10, 40)]
-    >>> missing_codes(columns, Hints())
-    ["Q10 to Q39: 98 looks like a code for missing; if it is, pass missing=['98']."]
-    """
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for place, column in enumerate(columns):
-        if noted := codes_noted(column["note"])[0]:
-            groups.setdefault(tuple(sorted(noted)), []).append(place)
-    sentences = []
-    for codes, places in groups.items():
-        names = [str(columns[place]["name"]) for place in places]
-        said, told = ", ".join(names), [f"{name}={code}" for name in names for code in codes]
-        if len(names) > _FEW_COLUMNS:
-            follow = places[-1] - places[0] == len(places) - 1  # each other
-            some = f"{', '.join(names[:_FEW_COLUMNS])} and {len(names) - _FEW_COLUMNS} more"
-            said, told = f"{names[0]} to {names[-1]}" if follow else some, list(codes)
-        one, it = ("looks like a code", "it is") if len(codes) == 1 else ("look like codes", "they are")
-        typed = command_line([word for text in told for word in (flag_of("missing"), text)])
-        how = f"add {typed}" if hints.typed else f"pass missing={told}"
-        sentences.append(f"{said}: {listed(codes)} {one} for missing; if {it}, {how}.")
-    return sentences
+def missing_hint(columns: Sequence[dict[str, Any]], hints: Hints) -> str:
+    """Say what to pass if a number that looks like a code for a missing value is one."""
+    if not any(CODE_WORDS in column["note"] for column in columns):
+        return ""
+    how = hints.option("missing", "COLUMN=CODE", "['COLUMN=CODE']")
+    return f"If such a number stands for a missing value, pass {how}."
 
 
 def aim_question(hints: Hints, aim: str = ACCURACY) -> str:

@@ -18,13 +18,12 @@ from chary.report.summary import (
     Summary,
     aim_question,
     judged_steps,
-    missing_codes,
+    missing_hint,
     next_steps,
     of_column,
     prior_advice,
     suspect_sentence,
 )
-from chary.tables.cells import codes_noted
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
 _N_CLASSES, _N_CONFUSIONS, _N_PARTS = 30, 8, 40  # of judged labels
@@ -39,9 +38,8 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_notes(console, summary["notes"])
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(console, "Please check", _doubtful(columns))
-    _show_codes(console, columns, hints)
-    _show_columns(console, "Read as", [column for column in columns if column["read_otherwise"]])
+    _show_columns(console, "Please check", [column for column in columns if column["used"] and column["doubtful"]])
+    _show_missing_hint(console, columns, hints)
     prior = summary["class_prior"]
     _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
     aim = summary["aim"]
@@ -68,7 +66,7 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     console.print(columns)
     counts = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
     _show_some(console, "Classes, and how many labels of each", [(name, f"{n:,}") for name, n in counts])
-    _show_codes(console, diagnosis["columns"], hints)
+    _show_missing_hint(console, diagnosis["columns"], hints)
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
         shifts = [[one["name"], f"{one['difference']:+.2f}"] for one in diagnosis["shifts"][:_N_SHIFTS]]
@@ -100,18 +98,9 @@ def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) ->
     _show_some(console, what, [(one["name"], visible(one["note"], 120)) for one in columns])
 
 
-def _doubtful(columns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The columns to look at, but for codes for nothing, of which there is a sentence for all."""
-    found = []
-    for column in [column for column in columns if column["used"] and column["doubtful"]]:
-        codes, note = codes_noted(column["note"])
-        found += [{**column, "note": note}] if note or not codes else []
-    return found
-
-
-def _show_codes(console: Console, columns: list[dict[str, Any]], hints: Hints) -> None:
-    for sentence in missing_codes(columns, hints):
-        console.print(Text(f"{visible(sentence, 2000)}\n"), soft_wrap=True)
+def _show_missing_hint(console: Console, columns: list[dict[str, Any]], hints: Hints) -> None:
+    if hint := missing_hint(columns, hints):
+        console.print(Text(f"{hint}\n"))
 
 
 def _show_some(console: Console, what: str, named: list[tuple[str, str]]) -> None:
@@ -150,17 +139,15 @@ def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any
     grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
     before, after = audit["before"], audit["after"]
     how = "valid whenever you stop" if audit["stopped"] else "exact"
-    accuracies = [("model without the audit", before, f"{how}, {before['n']} random rows")]
+    measured = before["share"], before["low"], before["high"]
+    rows = [("model without the audit", *measured, f"{how}, {before['n']} random rows")]
     if after is not None:
-        accuracies.append(("model that learned from it", after, "approximate, cross-fitted"))
-    for name, found, kind in accuracies:
-        grid.add_row(name, f"{found['share']:.1%}", f"{found['low']:.1%} to {found['high']:.1%}", kind)
-    if aim != ACCURACY and after is not None:
-        found = "-", "", "too few audited rows of some class"
-        if audit["balanced"] is not None:
-            share, low, high = (f"{figure:.1%}" for figure in audit["balanced"])
-            found = share, f"{low} to {high}", "approximate, cross-fitted"
-        grid.add_row("  the mean over classes", *found)
+        cross_fitted = after["share"], after["low"], after["high"]
+        rows.append(("model that learned from it", *cross_fitted, "approximate, cross-fitted"))
+    if aim != ACCURACY and audit["balanced"]:
+        rows.append(("  the mean over classes", *audit["balanced"], "approximate, cross-fitted"))
+    for name, share, low, high, kind in rows:
+        grid.add_row(name, f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
     console.print(grid)
     for note in audit["notes"]:
         _say(console, note["text"], "bold red" if note["warning"] else "")
@@ -180,8 +167,6 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         if column["classes"]:
             console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
-        if column["kappa"] is not None:
-            _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
         if not summary["stopped"]:
             looked = "If you looked at the results while labelling and then stopped: "
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))

@@ -37,7 +37,7 @@ _AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 # Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
 # share of them at least, and how far outside the range of the rest, as a share of that.
 _CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
-_CODE_NOTE = r"(-?\d+) in [\d,]+ cells may mean missing"
+CODE_WORDS = "may mean missing"  # in the note of a column with a likely code for nothing
 _EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
 _MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
 # Beside words these may stand for nothing, too: short ones only if no class is written with digits or one letter.
@@ -172,16 +172,6 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
             n = 0
         found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]
     return found
-
-
-def codes_noted(note: str) -> tuple[list[str], str]:
-    """The codes that a note of a column speaks of, and what else it says.
-
-    >>> codes_noted("decimal commas, 98 in 1,200 cells may mean missing")
-    (['98'], 'decimal commas')
-    """
-    codes = re.findall(_CODE_NOTE, note)
-    return codes, re.sub(rf"(, )?{_CODE_NOTE}", "", note).removeprefix(", ")
 
 
 def _codes_at_the_start(values: list[float], fewest: int = _FEWEST_VALUES) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chary._words import percent, shown, visible
 from chary.options import flag_of
-from chary.tables.cells import FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
+from chary.tables.cells import CODE_WORDS, FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
 from chary.tables.columns.categories import find_counting
 
 _EITHER_MARK = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # a comma between thousands, or a decimal one
@@ -135,7 +135,7 @@ def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
         doubts.append("points read as thousands separators")
     if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(_EITHER_MARK).all():
         doubts.append("write points if these are decimal commas")
-    return doubts + [f"{code} in {n:,} cells may mean missing" for code, n in likely_codes(numbers)]
+    return doubts + [f"{code} in {n:,} cells {CODE_WORDS}" for code, n in likely_codes(numbers)]
 
 
 # ---------------------------------------------------------------- yes and no
