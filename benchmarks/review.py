@@ -5,8 +5,7 @@
 First row: from starting the command to the JSON of the first row to label, drawn in between, beside an import of
 scikit-learn in the same run. Keys: on a large table, while the model is being fitted in the background, from
 sending an answer, which is on the disk by then, to having the next row; beside the same server sending its
-stylesheet, and the CPU time of an answer by itself. The result: its first page, a first sort, and another page of
-that order.
+stylesheet, and the CPU time of an answer by itself; and the first rows of the result.
 """
 
 import http.client
@@ -125,10 +124,7 @@ def keys(console: Console, path: Path, n: int) -> None:
         pressed.append(1000 * seconds)
         idle.append(1000 * timed(server, "GET", "/assets/review.css")[0])
     step = json.loads(server.ask("GET", "/api/state"))["work"]["step"]
-    pages = [
-        1000 * timed(server, "GET", f"/api/result?{query}")[0]
-        for query in ("page=0", "sort=2&page=0", "sort=2&page=9000", "sort=2&page=12")
-    ]
+    result = 1000 * timed(server, "GET", "/api/result")[0]
     server.kill()
     alone = answered_alone(path)
     table = Table(title=f"{n:,} rows; at work behind it: {step or 'nothing'}", title_justify="left")
@@ -139,20 +135,17 @@ def keys(console: Console, path: Path, n: int) -> None:
         table.add_row(name, *told, f"{np.median(found) / np.median(idle):.1f}")
     console.print(table)
     console.print(f"An answer by itself, nothing else at work in the process: {alone:.1f} ms of CPU.")
-    console.print(
-        f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: first page {pages[0]:.0f} ms, "
-        f"first sort {pages[1]:.0f} ms, other pages of that order {pages[2]:.0f} and {pages[3]:.0f} ms."
-    )
+    console.print(f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: {result:.0f} ms.")
 
 
 def answered_alone(path: Path) -> float:
     """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
     from chary.options import Options
     from chary.review import begin
-    from chary.review.audit import answer, draw
+    from chary.review.audit import answer, draw_more
 
     bench, found = begin([str(path)], Options(target="y")), []
-    page = draw(bench, {"k": 3 * N_KEYS})
+    page = draw_more(bench, {"k": 3 * N_KEYS})
     for _ in range(N_KEYS):
         start = thread_time()
         page = answer(bench, {"place": page["row"]["place"], "answer": "yes", "expected": ""})

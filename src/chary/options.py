@@ -21,7 +21,6 @@ from chary._files import is_on_this_machine
 from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw where nobody says how many
-SECONDS_PER_ROW = 20  # that a person takes to label one
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
@@ -65,16 +64,6 @@ def read_share(text: str, flag: str) -> float:
     if not 0 < share < 1:
         raise ValueError(f"{flag} {text!r} is not a share; give one such as 10% or 0.1.")
     return share
-
-
-def minutes(n_rows: int) -> str:
-    """How long a person takes to label so many rows.
-
-    >>> minutes(30), minutes(2), minutes(400)
-    ('10 minutes', '1 minute', '2.2 hours')
-    """
-    found = max(1, round(n_rows * SECONDS_PER_ROW / 60))
-    return f"{found / 60:.1f} hours" if found >= 120 else f"{found} minute{'s' * (found > 1)}"
 
 
 def read_requirement(text: str, flag: str = "--require") -> float:
@@ -207,16 +196,18 @@ class Options:
     )
     check_sheet: bool = _audit("label draw", "", "Also write FILE.check.csv: doubtful rows to correct.", False)
     class_prior: Mapping[Any, float] | str | None = _learning(
-        "label draw",
+        "label draw review",
         "NAME=SHARE",
         "The share of a class among all rows, if you know it; once for each class.",
         kind=list[str],
         read=read_prior,
         write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
     )
-    aim: str = _option("label draw", "AIM", "accuracy, or balanced: every class counts the same.", "accuracy")
+    aim: str = _option(
+        "label draw review", "AIM", "accuracy, or balanced: every class counts the same.", "accuracy"
+    )
     error: float | None = _option(
-        "label draw judge", "SHARE", "With --audit: accept rows with at most, say, 10% wrong."
+        "label draw review judge", "SHARE", "With --audit: accept rows with at most, say, 10% wrong."
     )
     require: float | None = _audit(
         "judge",
@@ -273,7 +264,7 @@ class Options:
     table: Names = _option(
         "fill", "FILE", "For --until-width: the table of the sheet. [the file of that name beside it]", ()
     )
-    port: int = _option("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
+    port: int = _output("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
     no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)
     force: bool = _option(
         "label draw judge predict demo", "", "Overwrite files that are there, but no sheet with answers.", False

@@ -26,16 +26,15 @@ def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(tab
     bench = served[0][0]
     assert bench.job.kind == "choose"
     bench.choose_labels(target="churn", unlabeled=("no answer",))
-    bench.choose({"kinds": {"colour": "leave out"}})
+    bench.choose_kind("colour", "leave out")
+    bench.choose_error(0.1)
     bench.close()
-    served.clear()
-    out = run("review", table, "--encoding", "cp1252")[1]
-    line = out.partition("Go on:")[2].strip()
-    assert {"--target", "--unlabeled", "--encoding"} <= set(shlex.split(line))
+    line = bench.options.command("review", [table])
     assert run(*shlex.split(line)[1:])[0] == 0
-    first, second = (one[0].options for one in served)
-    assert first == second
-    assert (first.target, first.unlabeled, first.drop) == ("churn", ("no answer",), ("colour",))
+    options = served[1][0].options
+    assert options == bench.options
+    assert (options.target, options.unlabeled, options.drop) == ("churn", ("no answer",), ("colour",))
+    assert options.error == 0.1
 
 
 def test_the_address_is_printed_and_the_end_told(table, run, served):

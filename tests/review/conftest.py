@@ -119,7 +119,7 @@ class Browser:
     def wait(self):
         assert ended(self.bench.background)
         work = self.get("/api/state")["work"]
-        assert work["error"] is None, work
+        assert work["error"] == "", work
         return self
 
 

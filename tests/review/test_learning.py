@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 
 from chary._words import Parameter
-from chary.review.start import change, overview
+from chary.review.start import overview
 from chary.review.state import Background, Superseded
 from chary.tables import TableError
 
@@ -26,8 +26,8 @@ def test_work_tells_its_step_and_ends(wait):
     go.set()
     assert wait(background)
     assert done == [True]
-    at = {"step": "Learning", "share": 0.0, "left": ""}
-    assert background.view() == {"running": False, **at, "error": None}
+    found = background.view()
+    assert (found["running"], found["step"], found["error"]) == (False, "Learning", "")
 
 
 def test_what_was_asked_for_last_is_done_and_what_was_before_let_go(wait):
@@ -52,14 +52,14 @@ def test_an_error_is_a_sentence_and_the_next_work_is_done(wait):
     background, done = Background(), []
 
     def fails(progress):
-        raise TableError("It is odd; leave ", Parameter("class_prior"), " out.")
+        raise TableError("It is odd; leave ", Parameter("error"), " out.")
 
     background.start(fails)
     assert wait(background)
-    assert background.view()["error"] == "It is odd; leave the class shares on the page Start out."
+    assert background.view()["error"] == "It is odd; leave the error on the page Truth out."
     background.start(lambda progress: done.append(True))
     assert wait(background)
-    assert background.view()["error"] is None
+    assert background.view()["error"] == ""
     assert done
     background.close()
 
@@ -86,15 +86,15 @@ def test_work_that_nobody_wants_any_more_shows_nothing(bench, labelled):
         raise Superseded
 
     with pytest.raises(Superseded):
-        bench._adopt(superseded, labelled, ["key"])
+        bench._adopt(superseded, labelled, ("key",))
     assert bench.result is None
-    bench._adopt(lambda step: None, labelled, ["key"])
+    bench._adopt(lambda step: None, labelled, ("key",))
     assert bench.result.codes is labelled.codes
     assert overview(bench, {})["stale"]
 
 
 def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled, monkeypatch, wait):
-    bench._adopt(lambda step: None, labelled, ["key"])
+    bench._adopt(lambda step: None, labelled, ("key",))
     monkeypatch.setattr(bench.job, "run", lambda *asked: 1 / 0)
     bench.learn()
     assert wait(bench.background)
@@ -104,8 +104,8 @@ def test_an_error_of_the_fit_is_said_and_what_was_learned_stays(bench, labelled,
 
 
 def test_another_error_changes_what_is_accepted_and_no_label(bench, labelled, wait):
-    bench._adopt(lambda step: None, labelled, ["key"])
-    change(bench, {"error": 0.6})
+    bench._adopt(lambda step: None, labelled, ("key",))
+    bench.choose_error(0.6)
     assert wait(bench.background)
     assert bench.result.accept.sum() > labelled.labels.labeled.sum()
     assert (bench.result.codes == labelled.codes).all()

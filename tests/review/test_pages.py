@@ -13,7 +13,6 @@ from chary.audit.judge import judge_table
 from chary.options import Options
 from chary.review.audit import (
     MOST_CHARACTERS,
-    MOST_FIELDS,
     audit_page,
     checked_answer,
     draw_more,
@@ -21,9 +20,9 @@ from chary.review.audit import (
     keys_of,
     number_in,
 )
-from chary.review.files import KINDS
-from chary.review.start import next_page, planned_draw, start_page
-from chary.review.truth import ERRORS, truth_of_judged, truth_of_labels, truth_page
+from chary.review.start import next_page, start_page
+from chary.review.state import KINDS
+from chary.review.truth import ERRORS, NOT_YET, truth_of_judged, truth_of_labels, truth_page
 from chary.tables import TableError, open_source
 
 
@@ -31,7 +30,7 @@ def test_columns_are_there_before_their_kinds_are(bench):
     page = start_page(bench, {})
     size, _, name = page["columns"]
     assert (size["name"], size["kind"], name["examples"]) == ("size", "", ["n0", "n1", "n2"])
-    assert (size["choices"], size["chosen"]) == (list(KINDS), None)
+    assert (page["kinds"], size["chosen"]) == (list(KINDS), None)
     assert page["diagnosis"] is None
     assert (page["rows"], page["labelled"]) == (240, 77)
 
@@ -42,14 +41,8 @@ def test_the_diagnosis_is_that_of_the_report(bench, wait):
     page, summary = start_page(bench, {}), bench.diagnosis
     assert summary["verdict"] == bench.result.diagnosis.verdict
     found = page["diagnosis"]
-    assert (found["verdict"], found["level"]) == (summary["verdict"], "bad")
-    assert found["contrasts"][0]["feature"] == summary["shifts"][0]["name"]
+    assert (found["verdict"], found["tone"]) == (summary["verdict"], "bad")
     assert {column["name"]: column["kind"] for column in page["columns"]}["name"] == "identifier"
-
-
-def test_a_draw_says_what_it_will_tell():
-    assert planned_draw(6) == {"k": 6, "most": 6, "sizes": []}
-    assert planned_draw(7900)["sizes"][1] == {"rows": 30, "time": "10 minutes", "interval": "75% to 97%"}
 
 
 def state(audit=None, **more):
@@ -80,18 +73,18 @@ def test_the_next_step_is_the_obvious_one(now, page, words):
 
 
 def test_the_next_row_is_the_first_without_an_answer(bench):
-    assert draw_more(bench, {"k": 4})["last"] is None
+    draw_more(bench, {"k": 4})
     filling = Filling(bench.paths.audit)
     filling.answer(1, "cat")
     filling.answer(3, "?")
     shown = audit_page(bench, {})
-    assert (shown["row"]["place"], shown["last"]) == (2, {"place": 1, "answer": "cat"})
+    assert shown["row"]["place"] == 2
     assert [field["name"] for field in shown["row"]["fields"]] == ["size", "speed", "name"]
     assert audit_page(bench, {"place": "3"})["row"]["answer"] == "?"
     for place in (2, 4):
         filling.answer(place, "red fox")
     shown = audit_page(bench, {})
-    assert (shown["row"], shown["last"]["place"]) == (None, 4)
+    assert shown["row"] is None
     assert [key["name"] for key in shown["keys"]] == ["cat", "dog", "red fox"]
     with pytest.raises(TableError, match="rows 1 to 4"):
         audit_page(bench, {"place": "5"})
@@ -107,7 +100,7 @@ def test_the_accuracy_is_shown_all_along_only_if_that_was_chosen(rules, enter):
         assert (page["interval"] is None) == (rule == "planned")
         page = browser.label(truth, k=20, rule=rule)
         assert (page["interval"] is None) == (rule == "planned")
-        assert rule == "planned" or page["interval"]["words"].startswith("After 20 rows: between")
+        assert rule == "planned" or page["interval"].startswith("After 20 rows: between")
         browser.wait()
         browser.bench.paths.audit.unlink()
 
@@ -123,20 +116,16 @@ def test_answers_are_classes_new_ones_skips_or_nothing():
 def test_cells_come_in_order_as_a_person_reads_them():
     cells = {"a": "12,000", "b": " ", "c": "x" * 200, "d": None, "e": 1 / 3, "f": [1, 2], "g": "1\n2", "h": "red"}
     found = fields_of(cells, list("hgfedcba"))
-    assert [field["name"] for field in found["fields"]] == list("hgfedcba")
+    assert [field["name"] for field in found] == list("hgfedcba")
     days = {"a": datetime(2024, 5, 1), "b": "2024-05-01T00:00:00.000000", "c": datetime(2024, 5, 1, 9, 30)}
-    texts = [field["text"] for field in fields_of(days, list("abc"))["fields"]]
+    texts = [field["text"] for field in fields_of(days, list("abc"))]
     assert texts == ["2024-05-01", "2024-05-01", "2024-05-01 09:30:00"]
-    assert found["fields"][3]["text"] == "0.3333333333"
-    assert fields_of({"a": True}, ["a"])["fields"][0]["text"] == "true"
+    assert found[3]["text"] == "0.3333333333"
+    assert fields_of({"a": True}, ["a"])[0]["text"] == "true"
 
 
 def test_what_is_too_much_is_cut_and_counted():
-    many = fields_of({f"c{k}": "x" for k in range(4000)}, [f"c{k}" for k in range(4000)])
-    assert (len(many["fields"]), many["more"]) == (MOST_FIELDS, 4000 - MOST_FIELDS)
-    whole = fields_of({f"c{k}": "x" for k in range(4000)}, [f"c{k}" for k in range(4000)], whole=True)
-    assert (len(whole["fields"]), whole["more"]) == (4000, 0)
-    (long,) = fields_of({"a": "x" * 100_000}, ["a"])["fields"]
+    (long,) = fields_of({"a": "x" * 100_000}, ["a"])
     assert len(long["text"]) < MOST_CHARACTERS + 100
     assert long["text"].endswith("(90,000 more characters)")
 
@@ -166,7 +155,7 @@ def test_labels_of_a_model(labelled):
 
 
 def test_what_can_be_accepted_is_what_the_job_would_accept(bench, labelled, monkeypatch):
-    bench.result, bench.options = labelled, replace(bench.options, error=0.12)
+    bench.result, bench.job.options = labelled, replace(bench.options, error=0.12)
     given = SimpleNamespace(options=SimpleNamespace(audit="a sheet"))
     monkeypatch.setattr(bench, "given", lambda: given)
     page = truth_page(bench, {})
@@ -197,17 +186,13 @@ def test_labels_of_anybody():
 
 
 def test_why_nothing_is_known_yet_is_said(browser):
-    def why():
-        return browser.get("/api/truth")["why_not"]
-
-    assert why() == browser.post("/api/accept", 400, error=0.1)["error"]
-    assert "No rows are drawn yet" in why()
+    page = browser.get("/api/truth")
+    assert page == {"ready": False, "why_not": NOT_YET}
+    assert browser.post("/api/accept", 400, error=0.1)["error"] == NOT_YET
     browser.post("/api/audit/draw", k=3)
-    assert why() == "3 of 3 random rows have no answer yet."
     for place, answer in ((1, "?"), (2, "?"), (3, "dog")):
         browser.post("/api/audit", place=place, answer=answer, expected="")
-    assert why() == "Fewer than two random rows have a label yet."
-    assert "was not said" in browser.post("/api/accept", 400)["error"]
+    assert browser.get("/api/truth") == page  # fewer than two rows have a label
     assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
     assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
 

@@ -10,7 +10,7 @@ from chary.options import Options
 def review_command(file: console.TABLE, options: Options) -> None:
     """Do everything in the browser: label, audit, correct.
 
-    The page runs on this machine only. Without --target or --labels you choose the column on it. Everything is
+    The page runs on this machine only. Without --target or --labels you choose the column on it. Answers are
     saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
     terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """

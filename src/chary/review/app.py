@@ -18,8 +18,6 @@ keeps them out:
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import hmac
 import json
 import logging
@@ -30,7 +28,7 @@ import socket
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -53,7 +51,7 @@ from chary.report.page import templates_of
 from chary.review.audit import answer, audit_page, draw_more
 from chary.review.doubt import check, doubt_page
 from chary.review.result import output_file, result_page, write
-from chary.review.start import change, choose_labels, overview, relearn, start_page
+from chary.review.start import choose_kind, choose_labels, overview, relearn, start_page
 from chary.review.state import ConflictError, NotHereError, Page, Workbench, page_sentence
 from chary.review.truth import accept, truth_page
 from chary.tables import TableError
@@ -93,70 +91,71 @@ READS: dict[str, Page] = {
     "/api/doubt": doubt_page,
     "/api/result": result_page,
 }
-# Each with what is shown where something has changed meanwhile.
-WRITES: dict[str, tuple[Page, Page]] = {
-    "/api/settings": (change, start_page),
-    "/api/labels": (choose_labels, start_page),
-    "/api/audit/draw": (draw_more, audit_page),
-    "/api/audit": (answer, audit_page),
-    "/api/accept": (accept, truth_page),
-    "/api/doubt": (check, doubt_page),
-    "/api/learn": (relearn, overview),
-    "/api/write": (write, result_page),
+WRITES: dict[str, Page] = {
+    "/api/kind": choose_kind,
+    "/api/labels": choose_labels,
+    "/api/audit/draw": draw_more,
+    "/api/audit": answer,
+    "/api/accept": accept,
+    "/api/doubt": check,
+    "/api/learn": relearn,
+    "/api/write": write,
 }
+_TO_CHOOSE = ("/", "/api/state", "/api/start", "/api/labels")  # all there is until the labels are chosen
+_TO_LABEL = ("/review", "/api/doubt", "/api/kind")  # what there is not where labels are judged
 _ASSETS = {
     "/assets/review.js": "text/javascript; charset=utf-8",
     "/assets/review.css": "text/css; charset=utf-8",
     "/assets/icon.svg": "image/svg+xml",
 }
-_PATIENCE = 0.5  # seconds for a connection to ask something; asyncio takes further ones after a whole one
-_WAITING = 128  # connections that may wait to be taken; asyncio tries as many again where files run out
-_DOOR = "chary-review-"  # a folder of temporary files, with what a browser opens first
+_STATUS = {NotHereError: 404, ConflictError: 409, AnsweredElsewhereError: 409, TableError: 400, Exception: 503}
 
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
     """The application behind its rules, for whoever shows the token at this port."""
 
+    def has(path: str) -> bool:
+        kind = bench.job.kind
+        if kind == "choose":
+            return path in _TO_CHOOSE
+        return path != "/api/labels" and (kind == "label" or path not in _TO_LABEL)
+
+    def ask(functions: Mapping[str, Page], path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        function = functions[path]
+        with nullcontext() if function is write else bench.lock:  # answers go on while files are written
+            if not has(path):
+                raise NotHereError("There is no such page here.")
+            if functions is WRITES:
+                bench.require_unchanged()
+            return function(bench, asked)
+
     async def page(request: Request) -> Response:
         path, job = request.scope["path"], bench.job
-        pages = {address: name for address, name in PAGES.items() if name != "review" or job.kind == "label"}
-        if job.kind == "choose":
-            pages = {"/": "choose"}
-        if path not in pages:
+        if not has(path):
             raise NotHereError("There is no such page here.")
-        name = pages[path]
+        pages = {address: name for address, name in PAGES.items() if has(address)}
+        name = "choose" if job.kind == "choose" else pages[path]
         context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
         if name in _FILLED:
-            context["data"] = await run_in_threadpool(ask, READS[f"/api/{name}"], _asked(request))
-            context["state"] = await run_in_threadpool(ask, overview, {})
+            context["data"] = await run_in_threadpool(ask, READS, f"/api/{name}", request.query_params)
+            context["state"] = await run_in_threadpool(ask, READS, "/api/state", {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
-    def ask(function: Page, told: Mapping[str, Any]) -> dict[str, Any]:
-        with nullcontext() if function is write else bench.lock:  # answers go on while files are written
-            return function(bench, told)
-
-    def require_chosen(path: str) -> None:
-        if bench.job.kind == "choose" and path not in ("/api/state", "/api/start", "/api/labels"):
-            raise ConflictError("Choose on the page Start which column holds the labels.")
-
     async def reading(request: Request) -> Response:
-        require_chosen(request.scope["path"])
-        return JSONResponse(await run_in_threadpool(ask, READS[request.scope["path"]], _asked(request)))
+        return JSONResponse(await run_in_threadpool(ask, READS, request.scope["path"], request.query_params))
 
     async def writing(request: Request) -> Response:
-        require_chosen(request.scope["path"])
         body = await read_body(request)
         try:
-            told = json.loads(body)
+            asked = json.loads(body)
         except (ValueError, RecursionError):
-            told = None
-        if not isinstance(told, dict):
+            asked = None
+        if not isinstance(asked, dict):
             raise HTTPException(400, "What was sent is no JSON object.")
-        return JSONResponse(await run_in_threadpool(ask, WRITES[request.scope["path"]][0], told))
+        return JSONResponse(await run_in_threadpool(ask, WRITES, request.scope["path"], asked))
 
     async def download(request: Request) -> Response:
-        require_chosen(request.scope["path"])
         path = output_file(bench, request.path_params["kind"])
         return FileResponse(path, media_type="application/octet-stream", filename=path.name)
 
@@ -164,24 +163,19 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         headers = {"content-security-policy": REPORT_POLICY}
         return FileResponse(output_file(bench, "report"), media_type="text/html", headers=headers)
 
-    def refused(request: Request, error: Exception) -> Response:
-        conflict = isinstance(error, (ConflictError, AnsweredElsewhereError))
-        status = 409 if conflict else 400 if isinstance(error, TableError) else 503
-        told: dict[str, Any] = {"error": page_sentence(error)}
-        if conflict and request.method == "POST":
-            told["now"] = None
-            with suppress(ValueError, OSError):
-                told["now"] = ask(WRITES[request.scope["path"]][1], {})
-        return JSONResponse(told, 404 if isinstance(error, NotHereError) else status)
-
     routes = [Route(path, page) for path in PAGES]
     routes += [Route(path, _asset) for path in _ASSETS]
     routes += [Route(path, reading) for path in READS]
     routes += [Route(path, writing, methods=["POST"]) for path in WRITES]
     routes += [Route("/download/{kind}", download), Route("/report", report)]
-    handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), refused)
+    handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), _refused)
     handlers[HTTPException] = _http_error
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    return JSONResponse({"error": page_sentence(error)}, status)
 
 
 async def _asset(request: Request) -> Response:
@@ -193,10 +187,6 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     unknown = error.status_code in (404, 405)
     sentence = "There is no such page here." if unknown else error.detail
     return JSONResponse({"error": sentence}, error.status_code)
-
-
-def _asked(request: Request) -> dict[str, str]:
-    return {key[:100]: value[:2000] for key, value in request.query_params.items()}
 
 
 # ------------------------------------------------------------ who may ask
@@ -315,7 +305,7 @@ def serve(
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
     quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
-    server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, backlog=_WAITING, **quiet))
+    server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **quiet))
     _log_to_the_error_stream()
     with _door(url) as door, server.capture_signals():
         bench.learn()
@@ -327,31 +317,6 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    _sheds = _has_shed = False
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to answer."""
-        asyncio.get_running_loop().set_exception_handler(self._heed)
-        await super().startup(sockets)
-
-    def _heed(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Where connections take all files that may be open, let the idle ones go; that is said once."""
-        if self._has_shed and isinstance(context.get("exception"), ValueError):
-            return  # asyncio wants to open the door again, and it is closed for good
-        if getattr(context.get("exception"), "errno", None) not in (errno.EMFILE, errno.ENFILE):
-            loop.default_exception_handler(context)
-            return
-        if not self._has_shed:
-            LOG.warning("more connections than files may be open (ulimit -n); idle ones are closed")
-        if not self._sheds:
-            self._sheds = self._has_shed = True
-            loop.call_later(_PATIENCE, self._shed)
-
-    def _shed(self) -> None:
-        self._sheds = False
-        for connection in list(self.server_state.connections):
-            connection.shutdown()  # at once where nothing is asked, and else after the answer
-
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Ctrl-C, a request to terminate or a closed terminal ends the server once it has done what it is doing.
@@ -370,7 +335,7 @@ class _Server(uvicorn.Server):
 
 def _bind(port: int) -> socket.socket:
     try:
-        bound = socket.create_server((HOST, port), backlog=_WAITING)
+        bound = socket.create_server((HOST, port))
     except OSError as error:
         why = os.strerror(error.errno or 0).lower()
         raise TableError(f"Port {port} cannot be used ({why}); choose another.") from None
@@ -381,8 +346,8 @@ def _bind(port: int) -> socket.socket:
 
 @contextmanager
 def _door(url: str) -> Iterator[Path]:
-    """A page in a folder that only this user can read, which leads to the address; gone when the server ends."""
-    with tempfile.TemporaryDirectory(prefix=_DOOR, ignore_cleanup_errors=True) as folder:  # of mode 0700
+    """A page in a folder that only this user can read, which leads to the address; gone when the server is."""
+    with tempfile.TemporaryDirectory(prefix="chary-review-", ignore_cleanup_errors=True) as folder:  # of mode 0700
         path = Path(folder) / "open.html"
         path.touch(0o600)
         path.write_text(_LEADING_TO.format(url=escape(url)), encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import Any
 from chary._words import shown
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.sheet import SKIPPED
+from chary.options import AUDIT_SIZE
 from chary.review.state import LIVE, PLANNED, ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.cells import cell_words, is_no_answer
@@ -15,74 +16,62 @@ from chary.tables.target import is_marker
 
 MOST_DRAWN = 5_000  # rows that a person is given
 _MOST_ANSWER = 200  # characters of an answer
-# Characters of a cell, and columns of a row, that are sent; of what is beyond the number is told.
-MOST_CHARACTERS, MOST_FIELDS = 10_000, 300
+MOST_CHARACTERS = 10_000  # of a cell; of what is beyond the number is told
 
 
 def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """A row to label, the one at ``place`` or the first without an answer.
 
-    Its columns stand in the order of the table, so that they stay where they are from row to row. Of very many the
-    first are shown, or all of them on demand.
+    Its columns stand in the order of the table, so that they stay where they are from row to row.
     """
     filling, job = bench.sheets.read(bench.paths.audit), bench.job
-    page = progress_of(filling, bench.rule)
+    page = {**progress_of(filling, bench.rule), "planned": planned_draw(job.population)}
     if filling is None:
-        return {**page, "done": False, "row": None, "keys": [], "interval": None, "last": None}
+        return {**page, "row": None, "keys": [], "interval": None}
     place = number_in(query, "place")
     if place is not None and not 1 <= place <= len(filling.rows):
         raise TableError(f"There are rows 1 to {len(filling.rows):,}.")
-    at = filling.next_empty() if place is None else place
-    answered = [i for i, text in enumerate(filling.answers, 1) if text]
-    before = [i for i in answered if place is None and at is not None and i < at]
-    last = (before or answered or [0])[-1]
+    place = place or filling.next_empty()
     row = None
-    if at is not None:
-        seen = [name for name in filling.fields if name not in job.hidden]
+    if place is not None:
         row = {
-            "place": at,
-            "row": filling.rows[at - 1].number + 1,
-            "answer": filling.answers[at - 1],
-            **fields_of(filling.cells(at), seen, query.get("all") == "true"),
+            "place": place,
+            "row": filling.rows[place - 1].number + 1,
+            "answer": filling.answers[place - 1],
+            "fields": fields_of(filling.cells(place), [name for name in filling.fields if name not in job.hidden]),
         }
     return {
         **page,
-        "done": not filling.n_left,
         "row": row,
         "keys": keys_of(_known_classes(filling, job.classes)),
         "interval": _interval(bench, filling),
-        "last": {"place": last, "answer": filling.answers[last - 1]} if last else None,
     }
 
 
 def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw random rows, or add some to those that were drawn."""
-    bench.require_unchanged()
-    k, there = whole_number(body.get("k")), bench.sheets.read(bench.paths.audit)
-    rule = body.get("rule", bench.rule)
+    """Draw random rows, or add some to those that were drawn.
+
+    When the interval is shown is chosen with the first draw: changed after an answer, it would not be valid.
+    """
+    k, rule = whole_number(body.get("k")), body.get("rule", PLANNED)
     if rule not in (PLANNED, LIVE):
         raise TableError("The interval is shown at the end (planned) or all along (live).")
     if k > MOST_DRAWN:
         raise TableError(f"At most {MOST_DRAWN:,} rows can be drawn here.")
-    begun = there is not None and bool(there.n_answered + there.n_skipped)
-    if there is not None and rule != bench.rule and (begun or bench.rule == LIVE):
-        raise TableError(
-            "When the interval is shown cannot be changed after the first answer: it would no longer be valid."
-        )
-    if there is None or len(there.rows) != k:
+    before = bench.sheets.read(bench.paths.audit)
+    if before is None or len(before.rows) != k:
         bench.sheets.draw(k)
     bench.version += 1
-    if rule == LIVE:
+    if before is None and rule == LIVE:
         filling = _required_sheet(bench)
         filling.mark_stopping()
-        if bench.job.stopping(filling, bench.labels_alone) is None and not bench.background.running:
+        if bench.job.stopping(filling, bench.alone) is None and not bench.background.running:
             bench.learn()
     return audit_page(bench, {})
 
 
 def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person said of a row; it is on the disk when this returns."""
-    bench.require_unchanged()
     filling, place = _required_sheet(bench), whole_number(body.get("place"))
     known = _known_classes(filling, bench.job.classes)
     text = checked_answer(body.get("answer"), known, bench.options.unlabeled)
@@ -92,6 +81,12 @@ def answer(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     if not filling.n_left and bench.given().options.audit is not None:
         bench.learn()
     return audit_page(bench, {} if text else {"place": str(place)})
+
+
+def planned_draw(population: int) -> dict[str, int]:
+    """How many rows to draw, and the most."""
+    most = min(population, MOST_DRAWN)
+    return {"k": max(2, min(AUDIT_SIZE, most)), "most": most}
 
 
 def progress_of(filling: Filling | None, rule: str) -> dict[str, Any]:
@@ -115,15 +110,14 @@ def _known_classes(filling: Filling, classes: Sequence[str]) -> list[str]:
     return [*classes, *sorted(new)]
 
 
-def _interval(bench: Workbench, filling: Filling) -> dict[str, Any] | None:
+def _interval(bench: Workbench, filling: Filling) -> str | None:
     """The accuracy so far in words, where it is shown all along: otherwise the page Truth tells it at the end."""
     if bench.rule != LIVE:
         return None
-    stopping = bench.job.stopping(filling, bench.labels_alone)
+    stopping = bench.job.stopping(filling, bench.alone)
     if stopping is None:
-        return {"words": "The interval is shown once the model of the given labels is learned.", "enough": False}
-    words, enough = stopping.words(filling.answers)
-    return {"words": words, "enough": enough}
+        return "The interval is shown once the model of the given labels is learned."
+    return str(stopping.words(filling.answers)[0])
 
 
 # ------------------------------------------------------------ rows, answers, and numbers in a request
@@ -141,11 +135,9 @@ def checked_answer(text: Any, classes: Sequence[str], markers: Sequence[str]) ->
     return name
 
 
-def fields_of(cells: Mapping[str, Any], order: Sequence[str], whole: bool = False) -> dict[str, Any]:
-    """The cells of these columns, in this order, and how many more there are: none of a ``whole`` row."""
-    most = len(order) if whole else MOST_FIELDS
-    fields = [{"name": name, "text": text_of(cells[name])} for name in order[:most]]
-    return {"fields": fields, "more": max(0, len(order) - most)}
+def fields_of(cells: Mapping[str, Any], order: Sequence[str]) -> list[dict[str, str]]:
+    """The cells of these columns, in this order."""
+    return [{"name": name, "text": text_of(cells[name])} for name in order]
 
 
 def keys_of(classes: Sequence[str]) -> list[dict[str, str]]:

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chary._words import percent
 from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
 from chary.report.summary import as_data
 from chary.review.audit import checked_answer, fields_of, keys_of, number_in, whole_number
-from chary.review.state import ConflictError, NotHereError, Workbench
+from chary.review.state import ConflictError, Workbench
 from chary.tables import TableError
 
 
 def doubt_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """The row of most doubt, or that after another, with all that speaks for its label."""
-    _require_label_mode(bench)
     checked, audited = bench.sheets.checked_rows(), bench.sheets.audited_rows()
     row, after = (_row_in(query, name, bench.job.table.n_numbers) for name in ("row", "after"))
     if bench.result is None:
-        return {"left": 0, "checked": len(checked), "labels": [], "row": None, "keys": []}
+        return {"left": 0, "checked": len(checked), "row": None, "keys": []}
     doubt = _doubt(bench)
-    wanted = doubt.wanted(query.get("label", ""), [*audited, *checked], after)
+    wanted = doubt.wanted([*audited, *checked], after)
     page = {
         "left": len(wanted),
         "checked": len(checked),
-        "labels": doubt.classes,  # that rows can be chosen by
         "keys": keys_of(list(dict.fromkeys([*doubt.classes, *sorted(checked.values())]))),
     }
     row = next(iter(wanted.tolist()), None) if row is None else row
     if row is None or row in audited:
         return {**page, "row": None}
-    names = bench.job.columns  # in the order of the file
     (place,) = bench.job.table.places_of([row]).tolist()
-    fields = fields_of(bench.job.table.frame.row(place, named=True), names, query.get("all") == "true")
-    about = {"number": row + 1, **fields, "answer": checked.get(row, "")}
-    return {**page, "row": about, **doubt.opinion(row)}
+    fields = fields_of(bench.job.table.frame.row(place, named=True), bench.job.columns)
+    return {
+        **page,
+        "row": {"number": row + 1, "fields": fields, "answer": checked.get(row, "")},
+        **doubt.opinion(place),
+    }
 
 
 def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Write down what a person says of a row in doubt."""
-    _require_label_mode(bench)
-    bench.require_unchanged()
     row = whole_number(body.get("row")) - 1
     if bench.result is None:
         raise ConflictError("There are no labels to correct yet; the model is still learning.")
-    doubt, there = _doubt(bench), bench.sheets.check
-    is_checked = there is not None and there.place_of(row) is not None
+    doubt, sheet = _doubt(bench), bench.sheets.check
+    is_checked = sheet is not None and sheet.place_of(row) is not None
     if row in bench.sheets.audited_rows() or not (is_checked or row in doubt.order):
         raise TableError(
             f"Row {row + 1:,} cannot be corrected here: a person has labelled it, or it is being audited."
@@ -68,11 +67,6 @@ def check(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 def _doubt(bench: Workbench) -> Doubt:
     found: Doubt = bench.view("doubt", lambda: Doubt(bench.result))
     return found
-
-
-def _require_label_mode(bench: Workbench) -> None:
-    if bench.job.kind != "label":
-        raise NotHereError("Labels that are judged cannot be corrected here.")
 
 
 def _row_in(query: Mapping[str, str], name: str, n_rows: int) -> int | None:
@@ -94,33 +88,20 @@ class Doubt:
         places = pool[np.argsort(result.confidence[pool], kind="stable")]
         self.order = result.table.numbers(places)  # (U,)
 
-    def wanted(self, label: str, closed: Sequence[int], after: int | None) -> NDArray[np.intp]:
-        """The rows to look at, by number from 0: of one label if it is given, none of the ``closed`` ones.
-
-        Those past ``after`` come first, then the others from the start again.
-        """
+    def wanted(self, closed: Iterable[int], after: int | None) -> NDArray[np.intp]:
+        """The rows to look at but the ``closed`` ones, by number from 0: those past ``after``, then the others."""
         place = np.flatnonzero(self.order == after)
         rows = np.roll(self.order, -1 - place[0]) if len(place) else self.order
-        rows = rows[~np.isin(rows, list(closed))]
-        if not label:
-            return rows
-        codes = self.result.codes[self.result.table.places_of(rows)]
-        return rows[np.array(self.classes)[codes] == label]
+        return rows[~np.isin(rows, list(closed))]
 
-    def opinion(self, row: int) -> dict[str, Any]:
+    def opinion(self, place: int) -> dict[str, Any]:
         """What the model says of a row, and the cells that speak most for that."""
-        result, classes, explained = self.result, self.classes, self.result.explainer
-        (place,) = result.table.places_of([row]).tolist()
-        X = result.features(np.array([place]))
-        classifier, code = result.model[-1], int(result.codes[place])
-        probs = classifier.predict_proba(X)[0]
-        codes, frame = result.codes[[place]], result.table.frame[[place]]
-        (cells,) = explained.cells(X, codes, frame, explained.effects(X, codes))
-        others = [c for c in np.argsort(-probs, kind="stable").tolist() if c != code]
+        result, explainer = self.result, self.result.explainer
+        X, codes = result.features(np.array([place])), result.codes[[place]]
+        (cells,) = explainer.cells(X, codes, result.table.frame[[place]], explainer.effects(X, codes))
         return {
-            "proposed": classes[code],
-            "confidence": round(float(result.confidence[place]), 4),
-            "runner_up": classes[others[0]] if others else None,
+            "proposed": self.classes[codes[0]],
             "source": str(result.source[place]),
+            "confidence": percent(float(result.confidence[place])),
             "why": as_data(cells),
         }

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from chary._words import named_columns
+from chary._words import named_columns, percent
 from chary.audit.blind import hidden_columns
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table, labels_of_sheet, read_labels_under_test
@@ -80,19 +80,19 @@ class ChooseJob(_Job):
 
     kind = "choose"
 
-    def columns_to_choose(self) -> list[dict[str, Any]]:
+    def columns_to_choose(self) -> list[dict[str, str]]:
         """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
-        found = []
+        columns = []
         for name in self.table.frame.columns:
-            if not can_be_text(self.table.frame[name].dtype):
-                continue
             cells = self.table.frame[name]
+            if not can_be_text(cells.dtype):
+                continue
             some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))
             n_values, empty = some.drop_nulls().n_unique(), some.null_count() / max(1, len(some))
-            fits = 2 <= n_values <= _FEW_VALUES
-            about = {"name": name, "values": n_values, "empty": empty, "examples": self.examples[name]}
-            found.append((not fits, -empty, about))
-        return [about for *_, about in sorted(found, key=lambda one: one[:2])]
+            is_likely = 2 <= n_values <= _FEW_VALUES
+            about = f"{n_values:,} values, {percent(empty)} empty: {', '.join(self.examples[name])}"
+            columns.append((not is_likely, -empty, {"name": name, "about": about}))
+        return [column for *_, column in sorted(columns, key=lambda one: one[:2])]
 
     def values_of(self, name: str) -> list[Value]:
         """The values of a column, as they are read with what was typed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock, RLock, Thread, current_thread
+from threading import Lock, RLock, Thread
 from typing import Any, NamedTuple
 
 from chary._files import atomic_rewrite, atomic_write, sole_writer
@@ -20,95 +20,83 @@ from chary.labelling.label import Pace, Progress
 from chary.options import Options
 from chary.report.summary import summarize_diagnosis
 from chary.review import files
-from chary.review.jobs import ChooseJob, Job, LabelJob, job_of
+from chary.review.jobs import ChooseJob, Job, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
 from chary.tables.formats.base import state_of
 from chary.tables.source import flattened
+from chary.tables.table import column_named
 from chary.tables.target import UndecidedError
 
 PLANNED, LIVE = "planned", "live"  # when the interval of an audit is shown
 FEWEST = 2  # answers that an audit can be made of
 
-# Where on the page, or before it opens, a parameter is chosen.
-_PLACES = {
-    "aim": "the aim on the page Start",
-    "audit": "the answers of the page Audit",
-    "checked": "the answers of the page Review",
-    "class_prior": "the class shares on the page Start",
-    "error": "the error on the page Truth",
-    "discard_answers": "a new sheet (move this one and start the page again)",
-    "force": "a new sheet (move this one and start the page again)",
-    **{name: f"the kind “{kind}” on the page Start" for kind, name in files.KINDS.items()},
+# What a column can be taken for on the page, and the option that says so.
+KINDS = {
+    "number": "numeric",
+    "category": "categorical",
+    "text": "text",
+    "identifier": "identifier",
+    "leave out": "drop",
 }
+# Where on the page a parameter is chosen.
+_PLACES = {"error": "the error on the page Truth"}
+_PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()}
 
 # What answers a request: given the workbench, and what the address or the body says; returns what to show.
 Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 
 def begin(paths: Sequence[str], options: Options) -> Workbench:
-    """Read a table, and go on where somebody stopped."""
-    if options.target is not None and options.labels:
-        raise TableError("Give the column to label or the column of labels to judge, not both.")
+    """Read a table, and go on with the sheets that lie beside it."""
     if "-" in paths:
         raise TableError("A page needs a table that it can read again; save standard input in a file first.")
     source = open_source(list(paths), reserved=(), **options.reading)
     table = (flattened(source) if options.labels else source).read()
     require_writable(table)
-    settings, notice = files.paths_of(table, False).settings, ""
-    chosen = files.resumed(settings, options)
-    job: Job
+    for column in kinds_of(options):
+        column_named(table, column)
     try:
-        job = job_of(table, chosen)
+        return Workbench(job_of(table, options))
     except UndecidedError:  # which of them are labels is said on the page
-        job = ChooseJob(table, chosen)
-    except TableError as error:
-        if options.target is not None or options.labels:
-            raise
-        job, notice = ChooseJob(table, options), page_sentence(error)  # what was chosen last no longer fits
-    # Refuses unknown columns.
-    files.with_settings(options, {"kinds": files.kinds_of(options)}, job.columns, job.classes)
-    kept = files.Kept(job.options, notice=notice)
-    if job.kind != "choose":
-        kept = files.read_settings(settings, chosen, job.columns, job.classes)
-    return Workbench(job, kept)
+        return Workbench(ChooseJob(table, options))
 
 
 class Given(NamedTuple):
     """What there is to learn from."""
 
     options: Options  # with the sheets that may be looked at
-    made_of: list[Any]  # what the labels depend on
-    made_of_alone: list[Any]  # the same without an audit
+    made_of: tuple[object, ...]  # what the labels depend on
 
 
 class Workbench:
     """The state behind the pages; nothing is learned before ``learn``."""
 
-    def __init__(self, job: Job, kept: files.Kept) -> None:
+    def __init__(self, job: Job) -> None:
         self.lock, self._writing, self.background = RLock(), Lock(), Background()
         self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
         self.version = 0  # changes with anything that a page shows
-        self._take_up(job, kept)
+        self._take_up(job)
 
-    def _take_up(self, job: Job, kept: files.Kept) -> None:
-        """Begin with this, and forget what was learned for another."""
+    def _take_up(self, job: Job) -> None:
         self.job: Any = job  # of a ChooseJob only the page Start is shown
-        self.options, self.paths = kept.options, files.paths_of(job.table, job.kind == "judge")
+        self.paths = files.paths_of(job.table, job.kind == "judge")
         self.sheets = Sheets(job, self.paths)
-        made = {"labels": self.paths.labels, "report": self.paths.report}
-        made |= {"model": self.paths.model} if job.kind == "label" else {}
-        self.outputs = files.Outputs(made, kept.written)
-        self._notices = [kept.notice]
-        self._keeps = kept.own  # a file of that name that somebody else wrote stays as it is
+        self.outputs = files.Outputs(self.paths._asdict())
         self.result: Any = None  # LabeledTable or JudgedTable
-        self.made_of: list[Any] | None = None  # what the result depends on
-        self._views: dict[str, Any] = {}  # what pages have worked out from the result
+        self.made_of: tuple[object, ...] = ()  # what the result depends on
+        self.alone: LabeledTable | None = None  # labels by the model of the given labels, for a live interval
         self.diagnosis: dict[str, Any] | None = None
-        self._alone: tuple[list[Any], LabeledTable] | None = None  # labels without an audit, and what of
+        self._views: dict[str, Any] = {}  # what pages have worked out from the result
         self.version += 1
 
     # ------------------------------------------------------------ what was given
+
+    @property
+    def options(self) -> Options:
+        """What was typed, and chosen on the page."""
+        found: Options = self.job.options
+        return found
 
     @property
     def rule(self) -> str:
@@ -119,63 +107,51 @@ class Workbench:
     @property
     def notices(self) -> list[str]:
         """What a person should know, a sentence each."""
-        return [notice for notice in (*self._notices, *self.sheets.notices, self._trouble) if notice]
+        return [*self.sheets.notices, *filter(None, [self._trouble])]
 
-    def given(self) -> Given:
+    def given(self, audited: bool = True) -> Given:
         """What there is to learn from: the audit once it may be looked at, complete or live."""
         filling, checked, options = self.sheets.audit, self.sheets.checked_rows(), self.options
-        answers = None
-        if filling is not None and filling.n_answered >= FEWEST and (self.rule == LIVE or not filling.n_left):
-            answers = list(filling.answers)
-        alone = [options.kinds, options.class_prior, options.aim, checked]
-        sheets: dict[str, Any] = {
-            "audit": None if answers is None else self.paths.audit,
-            "checked": self.paths.check if checked else None,
-            "error": None if answers is None else options.error,
-        }
-        return Given(replace(options, **sheets), [*alone, answers], [*alone, None])
+        answers: tuple[str, ...] = ()
+        if audited and filling is not None and filling.n_answered >= FEWEST:
+            answers = () if self.rule == PLANNED and filling.n_left else tuple(filling.answers)
+        plain = replace(options, error=None)
+        with_sheets = replace(
+            options if answers else plain,
+            audit=self.paths.audit if answers else None,
+            checked=self.paths.check if checked else None,
+        )
+        return Given(with_sheets, (plain, checked, answers))
 
     @property
     def is_stale(self) -> bool:
         """Whether answers or settings are newer than what was learned."""
         return self.result is not None and self.given().made_of != self.made_of
 
-    @property
-    def labels_alone(self) -> LabeledTable | None:
-        """What the model of the given labels alone says, if it is there and of the present settings."""
-        if self._alone is None or self._alone[0] != self.given().made_of_alone:
-            return None
-        return self._alone[1]
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether a person has drawn or checked rows: then which labels there are stays as it is."""
-        return self.job.kind != "choose" and bool(self.sheets.audit or self.sheets.checked_rows())
-
     def choose_labels(self, **chosen: Any) -> None:
-        """Choose another column, or which of its values are labels; counts once it is on the disk."""
-        if self.is_begun:
-            raise TableError(
-                f"Rows are drawn for these classes already ({self.paths.audit.name}, {self.paths.check.name}); to "
-                "choose others, end the page and put those files elsewhere."
-            )
-        options = replace(self.options, **chosen, class_prior=None, error=None)
-        taken = {options.target, *options.labels}
-        kinds = {name: [c for c in getattr(options, name) if c not in taken] for name in files.KINDS.values()}
-        options = Options.of(**{**vars(options), **kinds})
-        job = job_of(self.job.table, options)
-        self._keep(options)
-        self._take_up(job, files.Kept(options, self.outputs.digests, own=self._keeps))
+        """Choose the column that holds the labels, and learn."""
+        self._take_up(job_of(self.job.table, replace(self.options, **chosen)))
         self.learn()
 
-    def choose(self, body: Mapping[str, Any]) -> None:
-        """Choose other settings, which count once they are on the disk; learn again if labels depend on them."""
-        options = files.with_settings(self.options, body, self.job.columns, self.job.classes)
-        if options == self.options:
-            return
-        self._keep(options)
-        self.options = self.job.options = options
-        if set(body) != {"error"} or not isinstance(self.result, LabeledTable):
+    def choose_kind(self, column: Any, kind: Any) -> None:
+        """Take a column for something else, or with None for what it looks like, and learn again."""
+        if column not in self.job.columns:
+            raise TableError(f"The table has no column {shown(column)}.")
+        if kind not in (None, *KINDS):
+            raise TableError(f"A column is one of {', '.join(KINDS)}, and not {shown(kind)}.")
+        changes: dict[str, Any] = {}
+        for one, name in KINDS.items():
+            others = [other for other in getattr(self.options, name) if other != column]
+            changes[name] = (*others, column) if one == kind else tuple(others)
+        self.job.options = replace(self.options, **changes)
+        self.alone = None
+        self.learn()
+
+    def choose_error(self, error: float | None) -> None:
+        """Choose the error that is allowed among accepted labels; the labels stay."""
+        self.job.options = replace(self.options, error=error)
+        self.version += 1
+        if not isinstance(self.result, LabeledTable):
             self.learn()
             return
         self._apply_error()
@@ -195,11 +171,6 @@ class Workbench:
             and f"{name} was changed since it was read; nothing more is written until this page is started again."
         )
 
-    def _keep(self, options: Options) -> None:
-        self.version += 1
-        if self._keeps:
-            files.write_settings(self.paths.settings, options, self.outputs.digests)
-
     # ------------------------------------------------------------ what is learned
 
     def learn(self) -> None:
@@ -210,37 +181,35 @@ class Workbench:
 
     def _learn(self, progress: Progress) -> None:
         with self.lock:
-            job = self.job
-            options, made_of, made_of_alone = self.given()
-            needs_alone = options.audit is None or (self.rule == LIVE and self.labels_alone is None)
+            job, given = self.job, [self.given()]
+            if self.rule == LIVE and self.alone is None and given[0].options.audit is not None:
+                given.insert(0, self.given(audited=False))
 
-        def diagnosed(found: Any) -> None:
-            summary = summarize_diagnosis(found)
+        def diagnosed(diagnosis: Any) -> None:
+            summary = summarize_diagnosis(diagnosis)
             with self.lock:
                 progress("Learning")
                 self.diagnosis = summary
                 self.version += 1
 
-        if isinstance(job, LabelJob) and needs_alone:
-            alone = job.run(replace(options, audit=None, error=None), progress, diagnosed)
-            self._adopt(progress, alone, made_of_alone, alone=True)
-        if options.audit is not None and not isinstance(job, ChooseJob):
-            self._adopt(progress, job.run(options, progress, diagnosed), made_of)
+        for options, made_of in given:
+            if job.kind == "label" or options.audit is not None:
+                self._adopt(progress, job.run(options, progress, diagnosed), made_of)
         if self.result is not None:
             self._write(progress)
 
-    def _adopt(self, progress: Progress, result: Any, made_of: list[Any], alone: bool = False) -> None:
+    def _adopt(self, progress: Progress, result: Any, made_of: tuple[object, ...]) -> None:
         """Show this from now on, unless other work was asked for."""
         with self.lock:
             progress("Looking at the labels")
             self.result, self.made_of, self._views = result, made_of, {}
-            if alone:
-                self._alone = made_of, result
+            if isinstance(result, LabeledTable) and result.audit is None:
+                self.alone = result
             self._apply_error()
             self.version += 1
 
     def _apply_error(self) -> None:
-        """Which labels can be accepted at the error that is chosen now."""
+        """Mark the labels that can be accepted at the error that is chosen now."""
         if isinstance(self.result, LabeledTable) and self.result.audit is not None:
             self.result, self._views = self.result.at_error(self.options.error), {}
 
@@ -253,21 +222,16 @@ class Workbench:
     # ------------------------------------------------------------ what is written
 
     @property
-    def files_made_of(self) -> list[Any]:
+    def files_made_of(self) -> tuple[object, ...]:
         """What the files depend on."""
-        return [self.made_of, self.options.error]
+        return (*self.made_of, self.options.error)
 
     def write_files(self, overwrite: bool = False) -> list[str]:
         """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
         with self._writing:
             with self.lock:
                 job, result, made_of, outputs = self.job, self.result, self.files_made_of, self.outputs
-            if result is None or isinstance(job, ChooseJob) or self._trouble:
-                return []
-            left = outputs.write(job.writers(result), made_of, overwrite)
-            with self.lock:
-                self._keep(self.options)
-            return left
+            return [] if self._trouble else outputs.write(job.writers(result), made_of, overwrite)
 
     def _write(self, progress: Progress) -> None:
         progress("Writing the files")
@@ -276,12 +240,12 @@ class Workbench:
     def close(self) -> None:
         """Let what is being learned go; a file that is being written is written first."""
         self.background.close()
-        with self._writing, self.lock:
-            self._keeps = False
+        with self._writing:
+            pass
 
 
 class Sheets:
-    """The sheet of random rows and that of checked ones; whoever changes them, they are read again when needed."""
+    """The sheet of random rows and that of checked ones; when somebody changes them, they are read again."""
 
     def __init__(self, job: Any, paths: files.Paths) -> None:
         self.job, self.paths = job, paths
@@ -323,11 +287,10 @@ class Sheets:
         """The sheet of checked rows with this one in it, by number from 0; and the row's place there."""
         path = self.paths.check
         with sole_writer(path):
-            there = self.read(path)
-            if there is None or there.place_of(row) is None:
-                with atomic_write(path) if there is None else atomic_rewrite(path) as stream:
-                    self.job.add_to_check(row, guess, there, stream)
-                self._open.pop(path, None)
+            sheet = self.read(path)
+            if sheet is None or sheet.place_of(row) is None:
+                with atomic_write(path) if sheet is None else atomic_rewrite(path) as stream:
+                    self.job.add_to_check(row, guess, sheet, stream)
             filling = self.read(path)
         place = None if filling is None else filling.place_of(row)
         if filling is None or place is None:
@@ -357,6 +320,11 @@ class Sheets:
         return filling
 
 
+def kinds_of(options: Options) -> dict[str, str]:
+    """By column what it was said to be, of ``KINDS``."""
+    return {column: kind for kind, name in KINDS.items() for column in getattr(options, name)}
+
+
 # ------------------------------------------------------------ what can go wrong
 
 
@@ -380,8 +348,8 @@ def page_sentence(error: BaseException) -> str:
         return "The table does not fit into memory; leave columns out on the page Start."
     if not isinstance(error, (ValueError, OSError)):
         return f"A mistake in chary itself ({type(error).__name__}: {error}); please report it."
-    in_parts = any(isinstance(part, Parameter | Step) for part in error.args)
-    return "".join(map(_in_words, error.args)) if in_parts else str(error)
+    has_parts = any(isinstance(part, Parameter | Step) for part in error.args)
+    return "".join(map(_in_words, error.args)) if has_parts else str(error)
 
 
 def _in_words(part: object) -> str:
@@ -422,9 +390,14 @@ class Background:
     def view(self) -> dict[str, Any]:
         """Whether work is running, which step, how far it is, and what went wrong last."""
         with self._lock:
-            share, left = (self._pace.share, self._pace.words) if self.running else (0.0, "")
-            at = {"running": self.running, "step": self._step, "share": round(share, 3), "left": left}
-            return {**at, "error": self._error or None}
+            share, left = self._pace.share, self._pace.words
+            return {
+                "running": self.running,
+                "step": self._step,
+                "share": share,
+                "left": left,
+                "error": self._error,
+            }
 
     def close(self, patience: float = 5.0) -> None:
         """Let go what is at work, and wait so many seconds for its next step, where it ends.
@@ -433,7 +406,7 @@ class Background:
         """
         with self._lock:
             self._ticket += 1
-        if self._thread is not None and self._thread is not current_thread():
+        if self._thread is not None:
             self._thread.join(patience)
 
     def _work(self, task: Callable[[Progress], None], ticket: int) -> None:
