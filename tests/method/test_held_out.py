@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier, LeaveOneOut
@@ -118,7 +117,7 @@ def test_a_class_of_which_all_labels_are_held_out_is_judged_wrong():
     assert "rare" not in judged.prediction
 
 
-@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame, csr_matrix])
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame])
 @pytest.mark.parametrize(
     "classifier",
     [

@@ -64,11 +64,6 @@ def test_a_missing_marker_means_missing_values_only():
         assert encode([-1, 1, None], unlabeled=missing).codes.tolist() == [0, 1, -1]
 
 
-def test_a_marker_is_one_label():
-    with pytest.raises(ValueError, match=r"unlabeled must be one label or None, got \[0, 1\]"):
-        encode([0, 1, 2], unlabeled=[0, 1])
-
-
 def test_the_input_is_not_changed():
     y = np.array([0, 1, -1])
     encode(y)
@@ -77,14 +72,14 @@ def test_the_input_is_not_changed():
 
 def test_errors_say_what_was_given_and_what_to_do():
     for y, unlabeled, message in [
-        ([-1, -1], -1, "no labelled row: all 2 values are missing or the marker -1"),
-        ([NAN, None], None, "no labelled row: all 2 values are missing;"),
-        (["a", "a", None], -1, r"hold one class only \('a', 2 rows\)"),
+        ([-1, -1], -1, r"no labelled row; .* If -1 is a class here, pass unlabeled=None"),
+        ([NAN, None], None, r"no labelled row;.*classes\.$"),
+        (["a", "a", None], -1, r"hold one class only \('a'\)"),
         ([-1, 1, 1], -1, "If -1 is a class here, pass unlabeled=None"),
         ([0.0, 1.0, np.inf], -1, "Input y contains infinity"),
         ([0.5, 1.0, 2.0], -1, "Unknown label type: continuous. y holds fractions such as 0.5"),
         (["a", 3, "b"], -1, r"mixes text and numbers \('a' and 3\)"),
-        ([(1, 2), (3, 4)], -1, "1d array"),
+        ([(1, 2), (3, 4)], -1, r"y holds tuple values such as \(1, 2\)"),
         ([{1}, {2}], -1, r"Unknown label type: y holds set values such as \{1\}"),
         (np.array(["a", "b", -1]), -1, "pass unlabeled='-1' if it does"),
         (np.array(["a", "b", NAN]), -1, "pass unlabeled='nan' if it does"),

@@ -57,12 +57,6 @@ def test_remainders_are_equal_where_nine_digits_are():
     assert whole_counts(np.array([0.5 + 2e-9, 0.5 - 2e-9]), 1, favor_second).tolist() == [1, 0]
 
 
-def test_scores_of_one_class_of_no_row_or_of_another_shape_are_refused():
-    for shape in [(3,), (3, 2, 2), (0, 2), (3, 1), (0, 0)]:
-        with pytest.raises(ValueError, match=f"at least one row and two classes; got shape \\({shape[0]},"):
-            score_columns(np.zeros(shape))
-
-
 def test_one_score_that_is_no_number_among_many_is_refused():
     for bad in [np.nan, np.inf, -np.inf]:
         scores = np.zeros((5, 3))

@@ -7,12 +7,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.exceptions import DTypePromotionError
 from numpy.random import Generator, RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions
@@ -168,7 +166,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, DataFrame of numbers or sparse matrix of shape (n, d)
+        X : array or DataFrame of numbers of shape (n, d)
         y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
@@ -274,27 +272,13 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
             yield logits
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as a NumPy array or CSR matrix of numbers."""
-        try:
-            return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=_KEPT_DTYPES)
-        except (ValueError, DTypePromotionError) as error:
-            if not isinstance(error, DTypePromotionError) and "could not convert string" not in str(error):
-                raise
-            detail = str(error).split(". ")[0]
-            raise ValueError(
-                f"X holds text or dates, and numbers are needed ({detail}); "
-                "encode such columns first, for example with sklearn.preprocessing.OneHotEncoder."
-            ) from error
+        """X as a NumPy array of numbers."""
+        return validate_data(self, X, reset=reset, dtype=_KEPT_DTYPES)
 
     def _standardized(self, X: Any) -> NDArray[np.float64]:
-        out = np.subtract(_dense(X), self.mean_, dtype=np.float64)
+        out = np.subtract(X, self.mean_, dtype=np.float64)
         out /= self.scale_
         return out
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _chunks(n_rows: int, width: int) -> Iterator[slice]:
@@ -333,13 +317,13 @@ def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[n
     """
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore"):
-        spread = _dense(X.max(axis=0)).ravel() - _dense(X.min(axis=0)).astype(np.float64).ravel()
+        spread = X.max(axis=0) - X.min(axis=0).astype(np.float64)
     is_constant = spread < np.finfo(np.float64).tiny
     direction = rng.standard_normal(X.shape[1]) / np.where(is_constant, np.inf, spread)
     projection = np.empty(X.shape[0])
     for rows in _chunks(X.shape[0], X.shape[1]):
         # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
-        projection[rows] = (_dense(X[rows]) * direction).sum(axis=1)
+        projection[rows] = (X[rows] * direction).sum(axis=1)
 
     labeled = codes >= 0
     distinct, content = np.unique(projection[labeled], return_inverse=True)
@@ -354,7 +338,7 @@ def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]
     scaler = StandardScaler()
     with np.errstate(over="ignore", invalid="ignore"):
         for rows in _chunks(X.shape[0], X.shape[1]):
-            scaler.partial_fit(_dense(X[order[rows]]))
+            scaler.partial_fit(X[order[rows]])
     too_large = ~np.isfinite(scaler.var_)
     if too_large.any():
         raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
@@ -365,10 +349,6 @@ def _marks(X: Any) -> NDArray[np.bool_]:
     """Which columns hold nothing but 0 and 1."""
     marks = np.ones(X.shape[1], dtype=bool)
     for rows in _chunks(X.shape[0], X.shape[1]):
-        part = _dense(X[rows])
+        part = X[rows]
         marks &= ((part == 0) | (part == 1)).all(axis=0)
     return marks
-
-
-def _dense(X: Any) -> Any:
-    return X.toarray() if hasattr(X, "toarray") else X

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
-from sklearn.multioutput import ClassifierChain
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
@@ -19,11 +18,13 @@ from chary.method.confidence import Floats
 from chary.method.labels import Labels, decode, encode
 
 BLOCK_ROWS = 2**16  # scored at a time: all that is made of them on the way stays small
-# Their estimators_ tell some classes from others; none of them is a classifier of all.
-_ONE_CLASS_EACH = (OneVsRestClassifier, OneVsOneClassifier, OutputCodeClassifier, ClassifierChain)
+# Each member of their estimators_ is a classifier of all classes.
+_ENSEMBLES = (BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier)
 
 
-def fit_partly(estimator: Any, X: Any, labels: Labels, **params: Any) -> Any:
+def fit_partly(
+    estimator: Any, X: Any, labels: Labels, sample_weight: Floats | None = None, start_from: Any = None
+) -> Any:
     """Fit a classifier in place on partly labelled rows, and hand it back.
 
     One with a parameter ``unlabeled`` is given all rows, any other the labelled ones. chary's own take the labels
@@ -34,22 +35,28 @@ def fit_partly(estimator: Any, X: Any, labels: Labels, **params: Any) -> Any:
     estimator : classifier, or Pipeline that ends in one
     X : array, DataFrame, sparse matrix or list of shape (n, ...)
     labels : Labels
-    **params : dict
-        For ``fit``; arrays of length n are sliced with the rows, ``sample_weight`` and ``start_from`` are sent to
-        the last step.
+    sample_weight : array of shape (n,), default=None
+    start_from : fitted classifier, default=None
+        For a classifier whose ``fit`` takes it; like the weights it is sent to the last step.
     """
-    params = _addressed(estimator, params)
-    if takes_unlabeled(estimator):
-        # The fit of a user's subclass, or a pipeline's steps, may look into y.
-        if type(estimator).fit.__module__.startswith("chary."):
-            return estimator.fit(X, labels, **params)
-        marker = last_step(estimator).unlabeled
-        return estimator.fit(X, decode(labels.codes, labels.classes, unlabeled=marker), **params)
-    if labels.labeled.all():
-        return estimator.fit(X, labels.classes[labels.codes], **params)
-    rows = np.flatnonzero(labels.labeled)
-    params = {name: rows_of(value, rows, len(labels.codes)) for name, value in params.items()}
-    return estimator.fit(safe_indexing(X, rows), labels.classes[labels.codes[rows]], **params)
+    last = last_step(estimator)
+    if sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"{type(last).__name__} takes no sample_weight in fit; "
+            "leave sample_weight and balance_weights out, or choose a classifier that does."
+        )
+    if not takes_unlabeled(estimator) and not labels.labeled.all():
+        rows = np.flatnonzero(labels.labeled)
+        X, labels = safe_indexing(X, rows), labels.part(rows)
+        sample_weight = None if sample_weight is None else sample_weight[rows]
+
+    y: Any = labels
+    # The fit of a user's subclass, or a pipeline's steps, may look into y.
+    if not (takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary.")):
+        y = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
+    step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    params = {f"{step}sample_weight": sample_weight, f"{step}start_from": start_from}
+    return estimator.fit(X, y, **{name: value for name, value in params.items() if value is not None})
 
 
 def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats]:
@@ -83,53 +90,23 @@ def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
     return estimator
 
 
-def rows_of(value: Any, rows: NDArray[np.intp], n_rows: int) -> Any:
-    """A per-row parameter sliced with its rows; anything else as it is."""
-    per_row = hasattr(value, "__len__") and not isinstance(value, (str, dict)) and len(value) == n_rows
-    return safe_indexing(value, rows) if per_row else value
-
-
-def _addressed(estimator: Any, params: dict[str, Any]) -> dict[str, Any]:
-    """Fit parameters under the names by which the estimator takes them."""
-    last = last_step(estimator)
-    if "sample_weight" in params and not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            f"{type(last).__name__} takes no sample_weight in fit; "
-            "leave sample_weight and balance_weights out, or choose a classifier that does."
-        )
-    step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    for_last = ("sample_weight", "start_from")
-    return {f"{step}{name}" if name in for_last else name: value for name, value in params.items()}
-
-
 def predicted_labels(estimator: Any, X: Any) -> NDArray[Any]:
     """Predict the label of each row, (n,).
 
     A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels (n,) it would
     broadcast to n x n.
     """
-    labels = np.asarray(estimator.predict(X))
-    n_rows = _n_rows(X)
-    if labels.shape == (n_rows, 1):
-        return labels[:, 0]
-    if labels.shape != (n_rows,):
-        raise ValueError(
-            f"predict of {type(estimator).__name__} gives shape {labels.shape} for {n_rows} rows; one label for "
-            f"each row, ({n_rows},), is needed."
-        )
-    return labels
+    return np.reshape(estimator.predict(X), _n_rows(X))
 
 
 def probabilities(estimator: Any, X: Any) -> Floats:
     """Class probabilities (n, C), from decision values where there is nothing better."""
     if hasattr(estimator, "predict_proba"):
         probs = np.asarray(estimator.predict_proba(X))
-        n_classes = len(estimator.classes_) if hasattr(estimator, "classes_") else probs.shape[-1]
-        needed = (_n_rows(X), n_classes)
-        if probs.shape != needed:
+        if probs.ndim != 2 or probs.shape[1] != len(getattr(estimator, "classes_", probs.T)):
             raise ValueError(
-                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape} for {needed[0]} rows; one "
-                f"number for each row and class, {needed}, is needed."
+                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one number for each "
+                "row and class is needed."
             )
         return probs
     if not hasattr(estimator, "decision_function"):
@@ -157,31 +134,28 @@ def member_probabilities(model: Any, X: Any) -> Floats:
     Parameters
     ----------
     model : fitted ensemble
-        With ``predict_head_proba``; or a voting, bagging or forest classifier (``estimators_``); or a Pipeline
-        that ends in one.
+        With ``predict_head_proba``; or a voting, bagging or forest classifier; or a Pipeline that ends in one.
     X : array-like of shape (n, ...)
     """
     if isinstance(model, Pipeline):
         return member_probabilities(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
     if hasattr(model, "predict_head_proba"):
         return model.predict_head_proba(X)
-    members = () if isinstance(model, _ONE_CLASS_EACH) else getattr(model, "estimators_", ())
-    if len(members) < 2 or not all(hasattr(member, "predict_proba") for member in members):
+    if not isinstance(model, _ENSEMBLES):
         raise ValueError(
-            f"T-similarity compares the members of an ensemble, and {type(model).__name__} has none that give "
-            "probabilities; pass confidence='max_probability', or an ensemble such as DiverseEnsembleClassifier, "
+            f"T-similarity compares the members of an ensemble, and {type(model).__name__} has none; pass "
+            "confidence='max_probability', or an ensemble such as DiverseEnsembleClassifier, "
             "RandomForestClassifier, BaggingClassifier or VotingClassifier."
         )
+    members = model.estimators_
     subsets = getattr(model, "estimators_features_", [slice(None)] * len(members))
     table = np.asarray(X) if hasattr(X, "columns") or isinstance(X, list) else X
-    probs = []
-    for member, columns in zip(members, subsets, strict=True):
-        known = member.predict_proba(X if hasattr(member, "feature_names_in_") else table[:, columns])
-        if known.shape[1] < len(model.classes_):  # not all of them were in its sample, which knows them by number
-            known, seen = np.zeros((len(known), len(model.classes_))), known
-            known[:, np.asarray(member.classes_, dtype=np.intp)] = seen
-        probs.append(known)
-    return np.stack(probs, axis=1)  # (n, M, C)
+    probs = np.zeros((_n_rows(X), len(members), len(model.classes_)))
+    for m, (member, columns) in enumerate(zip(members, subsets, strict=True)):
+        # Its sample may lack a class; it knows the others by number.
+        seen = np.asarray(member.classes_, dtype=np.intp)
+        probs[:, m, seen] = member.predict_proba(X if hasattr(member, "feature_names_in_") else table[:, columns])
+    return probs
 
 
 def _n_rows(X: Any) -> int:

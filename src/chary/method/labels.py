@@ -82,7 +82,7 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
         unlabeled = None
     labels = with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
     if len(labels.classes) < 2:
-        _refuse_too_few(labels.classes, labels.labeled, unlabeled)
+        _refuse_too_few(labels.classes, unlabeled)
     return labels
 
 
@@ -146,11 +146,11 @@ def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
 def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values that are there and the mask of where they are."""
     if hasattr(y, "is_null") and hasattr(y, "to_list"):  # a polars Series: keeps its integers whole
-        y = _objects(y.to_list())
+        y = np.fromiter(y.to_list(), dtype=object, count=len(y))
     elif hasattr(y, "isna") and getattr(y, "ndim", 1) == 1:  # a pandas Series, Categorical or array
         y = np.asarray(y.astype(object), dtype=object)
     elif isinstance(y, (list, tuple)):
-        y = _objects(y)
+        y = np.fromiter(y, dtype=object, count=len(y))  # NumPy alone would turn ["a", nan] into text
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         there = ~np.isnan(y)
@@ -159,13 +159,6 @@ def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     else:
         there = np.ones(y.shape, dtype=bool)
     return y[there], there
-
-
-def _objects(values: list[Any] | tuple[Any, ...]) -> NDArray[Any]:
-    """A list as it is: NumPy alone would turn ["a", nan] into text."""
-    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
-        return np.asarray(values)  # two-dimensional: refused, or unrolled with a warning, further on
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _equals(values: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
@@ -193,17 +186,7 @@ def _natural(values: NDArray[Any]) -> NDArray[Any]:
     return natural
 
 
-def _refuse_too_few(classes: NDArray[Any], labeled: NDArray[np.bool_], unlabeled: Any) -> None:
-    marker = "missing" if unlabeled is None else f"missing or the marker {unlabeled!r}"
-    if len(classes) == 0:
-        raise ValueError(
-            f"y has no labelled row: all {len(labeled)} values are {marker}; "
-            "label some rows of at least two classes."
-        )
-    only = classes[0].item() if hasattr(classes[0], "item") else classes[0]
-    plus_minus = only == 1 and unlabeled == -1 and not labeled.all()
-    remedy = " If -1 is a class here, pass unlabeled=None." if plus_minus else ""
-    raise ValueError(
-        f"The labelled rows of y hold one class only ({only!r}, {int(labeled.sum())} rows); "
-        f"label some rows of at least two classes.{remedy}"
-    )
+def _refuse_too_few(classes: NDArray[Any], unlabeled: Any) -> None:
+    known = f"hold one class only ({classes.tolist()[0]!r})" if len(classes) else "are none: y has no labelled row"
+    remedy = "" if unlabeled is None else f" If {unlabeled!r} is a class here, pass unlabeled=None."
+    raise ValueError(f"The labelled rows of y {known}; label some rows of at least two classes.{remedy}")

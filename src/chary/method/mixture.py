@@ -15,12 +15,12 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from chary._sklearn import Interval, StrOptions
 from chary._threads import one_thread
 from chary.method.confidence import Floats, MembersMixin, softmax
-from chary.method.estimators import last_step, seeded_clone, weighted_rows
+from chary.method.estimators import last_step, probabilities, seeded_clone
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
@@ -225,9 +225,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None
-    ) -> MixedEnsembleClassifier:
+    def fit(self, X: Any, y: ArrayLike | Labels) -> MixedEnsembleClassifier:
         """Fit every member on the labelled rows and scale it on the unlabelled ones.
 
         Parameters
@@ -235,22 +233,18 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         X : array or DataFrame of numbers of shape (n, d)
         y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
-        sample_weight : array-like of shape (n,), default=None
-            Handed to the members with the labelled rows. A row of weight 0, labelled or not, is as if absent.
         """
         self._validate_params()
         X = validate_data(self, X, dtype=np.float64)
-        X, labels, given = weighted_rows(X, encode(y, unlabeled=self.unlabeled), sample_weight)
-        weights = None if sample_weight is None else given
+        labels = encode(y, unlabeled=self.unlabeled)
+        check_consistent_length(X, labels.codes)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         members = self._seeded_members(labels)
-        if weights is not None:
-            _refuse_weightless(members)
         # Numbers are quicker to tell apart than text, but only a user's own members may know classes by name.
         names = np.arange(len(labels.classes)) if self.members is None else labels.classes
         self.members_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(member, X, labels, names, weights) for member in members
+            delayed(_fitted)(member, X, labels, names) for member in members
         )
         of_members = [member.weight for member in members] if self.weights is None else self.weights
         raw_weights = np.asarray(of_members, dtype=float)
@@ -265,7 +259,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         rest = labels.rest
         logits = self._centred_logits(X[rest])  # (n, M, C)
         squares = np.square(logits).mean(axis=2)  # (n, M)
-        self.scales_ = np.sqrt(np.average(squares, axis=0, weights=None if weights is None else weights[rest]))
+        self.scales_ = np.sqrt(squares.mean(axis=0))
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         if self.lean:
@@ -299,7 +293,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         with one_thread("openmp") if len(X) < _FOR_THREADS else nullcontext(), one_thread("blas"):
             for block in gen_batches(len(X), _BLOCK):
                 for m, member in enumerate(self.members_):
-                    logits[block, m] = _logits(member.estimator, X[block], n_classes)
+                    logits[block, m] = _logits(member.estimator, X[block])
         logits -= logits.mean(axis=-1, keepdims=True)
         return logits
 
@@ -313,37 +307,18 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
 
 
 def _checked_members(entries: Any) -> list[Member]:
-    if not entries:
-        raise ValueError("members is empty; give (name, classifier) pairs, or None for the default members.")
-    members: list[Member] = []
     for entry in entries:
-        if not isinstance(entry, (list, tuple)) or len(entry) not in (2, 3) or not isinstance(entry[0], str):
+        is_pair = isinstance(entry, (list, tuple)) and len(entry) in (2, 3)
+        if not (is_pair and isinstance(entry[0], str) and hasattr(entry[1], "fit")):
             raise ValueError(f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight).")
-        member = Member(*entry)
-        if not (isinstance(member.weight, Real) and 0 < member.weight < np.inf):
-            raise ValueError(f"Member {member.name!r} has weight {member.weight!r}; give a positive number.")
-        if not hasattr(member.estimator, "fit"):
-            raise ValueError(f"Member {member.name!r} is {member.estimator!r}, which is not a classifier.")
-        members.append(member)
-    return members
+    return [Member(*entry) for entry in entries]
 
 
-def _refuse_weightless(members: list[Member]) -> None:
-    for member in members:
-        last = last_step(member.estimator)
-        if not has_fit_parameter(last, "sample_weight"):
-            raise ValueError(
-                f"Member {member.name!r} ({type(last).__name__}) takes no sample_weight in fit; "
-                "leave sample_weight out, or the member."
-            )
-
-
-def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any], weights: Floats | None) -> Member:
+def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any]) -> Member:
     """The member, fitted; ``names`` (C,) is how it is told the classes."""
     labeled, rows = labels.labeled, X
     steps = member.estimator.steps[:-1] if isinstance(member.estimator, Pipeline) else []
     steps = [step for _, step in steps if step not in (None, "passthrough")]
-    params = {} if weights is None else {"sample_weight": weights[labeled]}
     # With few labels two threads mostly wait for each other: boosting takes five times as long.
     with one_thread("openmp"), one_thread("blas"):
         for step in steps:
@@ -353,25 +328,15 @@ def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any], weig
                 step.fit(rows[labeled], labels.codes[labeled])
             # The last step needs the labelled rows only.
             rows = step.transform(rows[labeled] if step is steps[-1] else rows)
-        last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]], **params)
+        last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]])
     return member
 
 
-def _logits(estimator: Any, X: Floats, n_classes: int) -> Floats:
+def _logits(estimator: Any, X: Floats) -> Floats:
     """Unnormalised log-probabilities: decision values where there are some, else log(p + floor)."""  # (n, C)
     if not hasattr(estimator, "decision_function"):
-        if not hasattr(estimator, "predict_proba"):
-            raise ValueError(
-                f"{type(estimator).__name__} has neither decision_function nor predict_proba; "
-                "choose a member that has one."
-            )
-        return np.log(estimator.predict_proba(X) + _FLOOR)
+        return np.log(probabilities(estimator, X) + _FLOOR)
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
     if decision.size == len(X):
-        decision = np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
-    if decision.shape != (len(X), n_classes):
-        raise ValueError(
-            f"{type(estimator).__name__} gives decision values of shape {decision.shape} for {len(X)} rows and "
-            f"{n_classes} classes; choose a member that gives one for each class."
-        )
+        return np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
     return decision

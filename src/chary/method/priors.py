@@ -22,7 +22,7 @@ AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 _SUM_TOLERANCE = 1e-6
 # A collapse: the class shares predicted are this far from those of the labels, and this much less varied.
 _COLLAPSED, _NARROW = 0.4, 0.9
-_NAMED_CLASSES = 6  # of more, a sentence names the largest
+_NAMED_CLASSES = 6  # of more, a sentence names none
 
 # Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
 SPREAD = 4.0  # of the scores, before probabilities are made of them
@@ -63,7 +63,8 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     array([0, 0, 1, 1])
     """
     columns = score_columns(scores)  # (C, n)
-    target = _checked_shares(prior, len(columns))
+    target = np.asarray(prior, dtype=np.float64)
+    target = target / target.sum()
     wanted = target > 0
     offset = np.full(len(columns), -np.inf)
     # A row that two classes have an equal claim to goes where the scores lean, whatever the classes' names.
@@ -196,12 +197,9 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
     """
     if prior is None:
         return "you told chary nothing about the share of each class among all rows"
-    named = np.arange(len(prior))
     if len(prior) > _NAMED_CLASSES:
-        named = np.argsort(-prior, kind="stable")[:_NAMED_CLASSES]
-    parts = [f"{exact_percent(prior[c])} are {_plain(classes[c])!r}" for c in named]
-    if len(prior) > len(named):
-        parts.append(f"{exact_percent(1 - prior[named].sum())} are of {len(prior) - len(named)} other classes")
+        return f"you told chary the share of each of the {len(prior)} classes"
+    parts = [f"{exact_percent(share)} are {name!r}" for share, name in zip(prior, classes.tolist(), strict=True)]
     if isinstance(class_prior, str):
         return f"you told chary that the labelled rows have the proportions of all rows: {listed(parts)}"
     parts[0] = parts[0].replace(" are ", " of all rows are ", 1)
@@ -209,47 +207,31 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
 
 
 def _resolved(class_prior: Any, labels: Labels) -> Floats:
-    if isinstance(class_prior, str):
-        if class_prior != "labeled":
-            raise ValueError(
-                f"class_prior={class_prior!r} is not known; give 'labeled', the share of each class, or None."
-            )
-        counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
+    names = labels.classes.tolist()
+    if isinstance(class_prior, str) and class_prior == "labeled":
+        counts = np.bincount(labels.codes[labels.labeled], minlength=len(names))
         return counts / counts.sum()
+    given = class_prior
     if isinstance(class_prior, Mapping):
-        class_prior = _shares_in_order(class_prior, labels.classes)
-    return _checked_shares(class_prior, len(labels.classes), "class_prior")
-
-
-def _checked_shares(shares: ArrayLike, n_classes: int, name: str = "prior") -> Floats:
+        if set(class_prior) != set(names):
+            raise ValueError(
+                f"class_prior names the classes {list(class_prior)}, and the labelled rows have {names}; "
+                "give the share of every class."
+            )
+        given = [class_prior[name] for name in names]
     try:
-        shares = np.asarray(shares, dtype=np.float64)
+        shares = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold one number per class; got {shares!r}.") from None
-    if shares.shape != (n_classes,):
-        raise ValueError(f"{name} has shape {shares.shape}; give one share for each of the {n_classes} classes.")
-    if not (shares >= 0).all():
-        raise ValueError(f"{name} holds {shares[~(shares >= 0)][0]:g}; shares must be numbers from 0 to 1.")
-    total = shares.sum()
-    if not abs(total - 1) <= _SUM_TOLERANCE:
-        hint = " (percentages? divide them by 100)" if abs(total - 100) <= 1 else ""
-        raise ValueError(f"{name} sums to {total:.7g}{hint}; the shares of all classes must sum to 1.")
-    return shares / total
-
-
-def _shares_in_order(class_prior: Mapping[Any, float], classes: NDArray[Any]) -> list[float]:
-    names = [_plain(value) for value in classes]
-    if {_plain(key) for key in class_prior} != set(names):
         raise ValueError(
-            f"class_prior names the classes {[_plain(key) for key in class_prior]}, and the labelled rows have "
-            f"{names}; give the share of every class."
+            f"class_prior={given!r} is not known; give 'labeled' or the share of each class."
+        ) from None
+    total = shares.sum()
+    if shares.shape != (len(names),) or not (shares >= 0).all() or not abs(total - 1) <= _SUM_TOLERANCE:
+        raise ValueError(
+            f"class_prior={given!r} are not the shares of {len(names)} classes; give one number from 0 to 1 "
+            "for each, which sum to 1."
         )
-    return [class_prior[name] for name in names]
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy scalar as the Python value that it holds."""
-    return value.item() if isinstance(value, np.generic) else value
+    return shares / total
 
 
 def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats:
@@ -439,8 +421,6 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
 def score_columns(scores: ArrayLike) -> Floats:
     """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
     columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
-    if columns.ndim != 2 or columns.shape[0] < 2 or columns.shape[1] < 1:
-        raise ValueError(f"scores must have at least one row and two classes; got shape {columns.T.shape}.")
     if not np.isfinite(columns).all():
         raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
     return columns

@@ -25,7 +25,6 @@ from chary.method.estimators import (
     member_probabilities,
     predicted_labels,
     probabilities,
-    rows_of,
     seeded_clone,
     takes_unlabeled,
 )
@@ -172,13 +171,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.verbose = verbose
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | Labels,
-        sample_weight: ArrayLike | None = None,
-        *,
-        initial: Any = None,
-        **params: Any,
+        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None, *, initial: Any = None
     ) -> SelfTrainingClassifier:
         """Label the unlabelled rows in rounds.
 
@@ -192,8 +185,6 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             Handed to the classifier with the rows it belongs to, also once their labels are accepted.
         initial : fitted classifier, default=None
             Taken in place of the first fit, so that several policies can share one.
-        **params : dict
-            For the classifier's ``fit``; arrays of length n are sliced with the rows.
         """
         self._validate_params()
         (X,) = indexable(X)
@@ -201,12 +192,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_consistent_length(X, labels.codes)
         self._check_finite(X)
         if sample_weight is not None:
-            params["sample_weight"] = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
+            sample_weight = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
         rows = self._taking_part(labels.labeled)
-        data = _TrainingData(X, labels, params, self.balance_weights, prior)
+        data = _TrainingData(X, labels, sample_weight, self.balance_weights, prior)
         codes = labels.codes.copy()
         likeliest = data._replace(prior=prior._replace(aim=ACCURACY))  # labels to learn from should be right
         codes[rows] = self._run(likeliest.part(rows), initial)
@@ -306,12 +297,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         }
         self.history_.append(record)
         if self.verbose:
-            per_class = ", ".join(f"{name}: {count:,}" for name, count in record["accepted"].items())
-            print(
-                f"round {view.number}: accepted {record['n_accepted']:,} of {len(accepted):,} rows ({per_class}), "
-                f"mean confidence {record['mean_confidence']:.3f}, {seconds:.1f} s",
-                file=sys.stderr,
-            )
+            print(", ".join(f"{name} {value}" for name, value in record.items()), file=sys.stderr)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row."""
@@ -381,12 +367,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         estimator = self.estimator_
         if callable(self.confidence):
             own, probs = np.asarray(self.confidence(estimator, X)), probabilities(estimator, X)
-            if own.shape not in (probs.shape[:1], probs.shape):
+            if own.shape not in (probs.shape[:1], probs.shape) or np.isnan(own).any():
                 raise ValueError(
-                    f"confidence gives shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
+                    f"confidence gives NaN, or shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
                 )
-            if np.isnan(own).any():
-                raise ValueError(f"confidence gives NaN for {np.isnan(own).sum()} values; give a number for each.")
             return scores_of(self._with_prior(probs), own)
         if self.confidence not in OF_MEMBERS:
             return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)
@@ -410,27 +394,24 @@ class _TrainingData(NamedTuple):
 
     X: Any
     labels: Labels  # as given
-    params: dict[str, Any]
+    sample_weight: Any  # (n,), or None
     balance_weights: bool
     prior: ClassPrior  # of all rows, however few take part
 
     def part(self, rows: NDArray[np.intp]) -> _TrainingData:
         """The same with some of the rows, in their order."""
-        n = len(self.labels.codes)
-        if len(rows) == n:
+        if len(rows) == len(self.labels.codes):
             return self
-        params = {name: rows_of(value, rows, n) for name, value in self.params.items()}
-        return self._replace(X=safe_indexing(self.X, rows), labels=self.labels.part(rows), params=params)
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return self._replace(X=safe_indexing(self.X, rows), labels=self.labels.part(rows), sample_weight=weight)
 
     def fit(self, template: Any, codes: NDArray[np.intp], start_from: Any = None) -> Any:
         """A clone fitted on the rows that have a label, and on the others where it can use them."""
         given, labeled = self.labels.labeled, codes >= 0
-        params = dict(self.params)
+        weights = self.sample_weight
         if self.balance_weights and (accepted := labeled & ~given).any():
-            weights = np.array(params.get("sample_weight", np.ones(len(codes))), dtype=float)
+            weights = np.ones(len(codes)) if weights is None else np.array(weights, dtype=float)
             total = weights[accepted].sum()
             weights[accepted] *= weights[given].sum() / total if total > 0 else 1.0
-            params["sample_weight"] = weights
-        if start_from is not None:
-            params["start_from"] = last_step(start_from)
-        return fit_partly(clone(template), self.X, Labels(self.labels.classes, codes, labeled), **params)
+        labels = Labels(self.labels.classes, codes, labeled)
+        return fit_partly(clone(template), self.X, labels, weights, last_step(start_from))
