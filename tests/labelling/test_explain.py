@@ -136,10 +136,9 @@ def test_probabilities_of_nought_and_one_are_no_infinity():
 def test_importance_is_of_the_column_that_decides():
     X = normal(500, 3)
     model = Additive(lambda x: 0 * x, lambda x: 8 * np.sign(x), lambda x: 0.01 * x)
-    change, flipped, n_rows = importance(model, X, each(3))
+    change, n_rows = importance(model, X, each(3))
     assert change.argmax() == 1
-    assert flipped[0] == change[0] == 0
-    assert flipped[1] == pytest.approx(0.5, abs=0.08)  # a coin for each row
+    assert change[0] == 0
     assert n_rows == 500
 
 
@@ -326,7 +325,7 @@ def test_a_labelled_table_says_what_decides(result):
     assert "; ".join(cell.shown for cell in outcome.reasons[row]) == (outcome.why[row] or "")
 
 
-def test_swapped_labels_are_doubted_for_what_the_held_out_model_sees(result):
+def test_swapped_labels_are_doubted(result):
     outcome, swap = result
     listed = outcome.second_look.rows.tolist()
     assert set(swap) & set(listed)
@@ -334,9 +333,6 @@ def test_swapped_labels_are_doubted_for_what_the_held_out_model_sees(result):
         assert outcome.labels.labeled[row]
         given = str(outcome.labels.classes[outcome.labels.codes[row]])
         assert given != outcome.second_look.prediction[place]
-    first = outcome.reasons[next(row for row in listed if row in swap)]
-    assert first[0].column == "income"
-    assert first[0].effect > 0
 
 
 def test_why_is_not_worked_out_unless_asked_for_and_same_seed_same_answer(result):

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from chary._words import visible
 from chary.method.estimators import probabilities
-from chary.method.held_out import HeldOut
 from chary.tables import Table, TablePreparation
 from chary.tables.cells import shown_cells
 
@@ -45,7 +44,6 @@ class ColumnImportance(NamedTuple):
 
     column: str
     change: float  # of the probabilities on average, if its cells are shuffled among the rows
-    flipped: float  # the share of the labels that change then
 
 
 class Cell(NamedTuple):
@@ -156,14 +154,13 @@ def explainer(
     """
     names, groups = column_groups(preparation)
     some = X[spread_rows(X, _SAMPLE, rest)]
-    change, flipped, n_rows = importance(classifier, some, groups)
+    change, n_rows = importance(classifier, some, groups)
     order = np.argsort(-change, kind="stable")
     most = np.sort(order[:_MOST_DECISIVE])
-    figures = zip(order, change[order].tolist(), flipped[order].tolist(), strict=True)
     return Explainer(
         classifier=classifier,
         preparation=preparation,
-        importance=[ColumnImportance(names[k], *both) for k, *both in figures],
+        importance=[ColumnImportance(names[k], float(change[k])) for k in order],
         n_rows=n_rows,
         columns=[names[k] for k in most],
         groups=[groups[k] for k in most],
@@ -178,27 +175,6 @@ def reasons_of(
     X, codes = X[rows], codes[rows]
     cells = explained.cells(X, codes, table.frame[rows], explained.effects(X, codes))
     return dict(zip(rows.tolist(), cells, strict=True))
-
-
-def reasons_to_doubt(
-    explained: Explainer,
-    X: NDArray[Any],
-    table: Table,
-    classes: NDArray[Any],
-    suspect: HeldOut,
-    judges: list[tuple[Any, NDArray[np.intp]]],
-) -> dict[int, list[Cell]]:
-    """By row, the cells that speak for what a model says that has not seen the label: others go by the label.
-
-    ``judges`` are such models, each with the rows whose labels it has not seen.
-    """
-    codes, found = np.zeros(len(X), dtype=np.intp), {}
-    codes[suspect.rows] = np.searchsorted(classes, suspect.prediction.astype(str))
-    for model, unseen in judges:
-        rows = suspect.rows[np.isin(suspect.rows, unseen)]
-        if len(rows):
-            found.update(reasons_of(explained._replace(classifier=model), X, table, codes, rows))
-    return found
 
 
 def every_reason(
@@ -266,24 +242,21 @@ def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
     return np.where(counts, order, -1)
 
 
-def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> tuple[Floats, Floats, int]:
-    """What shuffling each group among the rows does to their predictions; and the number of rows looked at.
+def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> tuple[Floats, int]:
+    """Measure what shuffling each group among the rows does to predictions; also return the number of rows.
 
-    Of each group (G,) the mean change of the probabilities, half the sum over classes of what each moves, and the
-    share of the rows whose most probable class changes. Rows are drawn evenly (``spread_rows``), so many that no
-    more than ``most_predictions`` changed rows are to be predicted, and 16 in any case. Each then gets the group
-    of the row half a round further on.
+    Of each group (G,) the mean change of the probabilities: half the sum over classes of what each moves. Rows are
+    drawn evenly (``spread_rows``), so many that no more than ``most_predictions`` changed rows are to be
+    predicted, and 16 in any case. Each then gets the group of the row half a round further on.
     """
     sample = X[spread_rows(X, max(_FEWEST, most_predictions // max(1, len(groups))))]
     n = len(sample)
     donors = np.roll(sample, -(n // 2), axis=0)
     row, group = np.nonzero(_differs(sample, donors, groups))
     probs, changed = _exchanged(model, sample, donors, groups, (row, group, row))
-    labels = probs.argmax(axis=1)
     moved = np.abs(changed - probs[row]).sum(axis=1) / 2
-    flips = changed.argmax(axis=1) != labels[row]
-    change, flipped = (np.bincount(group, what, minlength=len(groups)) / n for what in (moved, flips))
-    return np.round(change, _DIGITS), flipped, n
+    change = np.bincount(group, moved, minlength=len(groups)) / n
+    return np.round(change, _DIGITS), n
 
 
 def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:

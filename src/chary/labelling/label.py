@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
-from chary._words import Parameter, listed, shown
+from chary._words import Parameter, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
 from chary.audit.sheet import DOUBT, GUESS, named_rows, read_sheet, sample_of_table, unlabelled_rows, write_sheet
 from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
-from chary.labelling.explain import Cell, every_reason, reasons_of, reasons_to_doubt
+from chary.labelling.explain import Cell, every_reason, reasons_of
 from chary.labelling.learn import Fit, learn
 from chary.labelling.predict_files import group_rows
 from chary.labelling.score import RowCounts, probability_columns, probability_names, refuse_memory, score_batches
@@ -44,7 +44,6 @@ from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY, free_memo
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
 # What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
 _BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
-_NAMED = 10  # classes in a sentence
 # Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to compare them with.
 _MOST_UNLABELED, _MOST_LABELED = 20_000, 600
 _BLOCK = 2_000  # rows whose distances are worked out at a time
@@ -103,7 +102,7 @@ def label_table(
         rows_at_hand = rows_that_count(table)
     else:
         rows_at_hand = _sampled(table, options, memory, progress)
-    fit, X, judges = learn(rows_at_hand, options, progress, diagnosed)
+    fit, X = learn(rows_at_hand, options, progress, diagnosed)
     progress("Labelling")
     if options.probabilities:
         refuse_taken(fit.table, probability_names(fit.labels.classes))
@@ -112,14 +111,10 @@ def label_table(
     progress("Choosing rows to check")
     as_shown = np.round(rows.confidence, 4)
     next_rows = rows_to_label(X, fit.labels.labeled, as_shown, random_state=options.seed or 0)
-    suspect = fit.judged.part(suspect_labels(fit.judged))
-    reasons = {
-        **reasons_of(fit.explainer, X, fit.table, rows.codes, next_rows),
-        **reasons_to_doubt(fit.explainer, X, fit.table, fit.labels.classes, suspect, judges),
-    }
+    reasons = reasons_of(fit.explainer, X, fit.table, rows.codes, next_rows)
     found = {
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
-        "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
+        "notes": [*_on_parts(fit, counts), *fit.notes],
     }
     return LabeledTable(**vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons)
 
@@ -332,9 +327,7 @@ class LabeledTable(Fit, LabeledRows):
 
     counts: Counts  #: of all rows, also where ``table`` holds a part of them
     next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
-    #: By row, the cells that decide: of those worth a label theirs, of those worth a second look what held-out
-    #: models say.
-    reasons: dict[int, list[Cell]]
+    reasons: dict[int, list[Cell]]  #: by row, the cells that decide the labels of these
 
     @property
     def target(self) -> str:
@@ -495,18 +488,6 @@ def _on_parts(fit: Fit, counts: Counts) -> list[str]:
     if fit.prior.told and fit.options.aim == ACCURACY:
         said.append("The class shares you gave are met on the sample; the table of classes has those of all rows.")
     return said
-
-
-def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
-    """A sentence for classes that have labels and yet no row received."""
-    classes, given, received = fit.labels.classes, counts.labels[0], counts.labels[1:].sum(axis=0)
-    unused = [f"{shown(classes[c])} ({given[c]:,})" for c in np.flatnonzero((given > 0) & (received == 0))]
-    if not unused:
-        return []
-    more = [f"{len(unused) - _NAMED} more"] if len(unused) > _NAMED else []
-    names = listed([*unused[:_NAMED], *more])
-    said = "No row was predicted to be of these classes, although you gave labels for them (how many, in brackets)"
-    return [f"{said}: {names}."]
 
 
 # How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those that are over.

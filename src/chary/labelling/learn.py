@@ -86,8 +86,8 @@ class Fit:
 
 def learn(
     table: Table, options: Options, step: Callable[[str], None], diagnosed: Callable[[DiagnosedTable], None]
-) -> tuple[Fit, NDArray[Any], Judges]:
-    """Learn from the rows of a table; also its features, and the models that labels were held out from.
+) -> tuple[Fit, NDArray[Any]]:
+    """Learn from the rows of a table; also its features.
 
     Where they are a part of a larger table (``table.taken``), its labelled rows and a uniform sample of the
     others, what was told of all rows is worked out for these: class offsets come from the sample.
@@ -139,7 +139,7 @@ def learn(
         guess_column = find_guess_column(prepared, table, every)
     guesses = None
     if guess_column is not None and judges:
-        classifier, judged, judges, guesses = _keep_if_no_gain(guess_column, classifier, X, given, judged, judges)
+        classifier, judged, guesses = _keep_if_no_gain(guess_column, classifier, X, given, judged, judges)
     audit = None
     if answers is not None:
         audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if options.learner == AUTO else choice
@@ -183,7 +183,7 @@ def learn(
         explainer=explained,
         notes=notes,
     )
-    return fit, X, judges
+    return fit, X
 
 
 def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAnswers | None, Target]:
@@ -257,14 +257,13 @@ def _keep_if_no_gain(
     given: Labels,
     judged: HeldOut,
     judges: Judges,
-) -> tuple[SelfTrainingClassifier, HeldOut, Judges, GuessFigures]:
+) -> tuple[SelfTrainingClassifier, HeldOut, GuessFigures]:
     """Keep the labels of a column that guesses, unless held-out labels show a gain by the model."""
     kept = column.judge(judges, X, given)
     guesses = compare_guesses(column, judged, kept, audited=False)
     if not guesses.kept:
-        return classifier, judged, judges, guesses
-    kept_judges = [(column.keep(model), rows) for model, rows in judges]
-    return column.keep(classifier), kept, kept_judges, guesses
+        return classifier, judged, guesses
+    return column.keep(classifier), kept, guesses
 
 
 class PriorFigures(NamedTuple):

@@ -468,12 +468,12 @@ class Result(_Shown):
         One column a class, named like it; rows in the order of ``frame``.
     diagnosis : Diagnosed
     importance : DataFrame
-        What the labels owe to each column, the most important first: ``column``, ``change`` of the probabilities
-        on average, and share of the labels that are ``flipped``, if its cells are shuffled among the rows.
+        What the labels owe to each column, the most important first: ``column``, and ``change`` of the
+        probabilities on average if its cells are shuffled among the rows.
     second_look : DataFrame
         Rows whose given label a model that had not seen it contradicts and is sure; they may be right. With
         ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says, ``chary_probability`` of that
-        and ``chary_given_probability`` of the given label, and ``chary_why``, what speaks for the former.
+        and ``chary_given_probability`` of the given label.
     summary : dict
         All figures of the report, plain data.
     model : TableModel
@@ -499,19 +499,17 @@ class Result(_Shown):
     @cached_property
     def importance(self) -> Any:
         columns = self.summary["importance"]["columns"]
-        names = ("column", "change", "flipped")
+        names = ("column", "change")
         return alone(self.data, {name: [column[name] for column in columns] for name in names})
 
     @cached_property
     def second_look(self) -> Any:
         rows, doubted = self.summary["second_look"], self.details.second_look
-        why = ["; ".join(cell["shown"] for cell in row["why"]) for row in rows]
         added = {
             "chary_row": pl.Series(self.details.table.numbers(doubted.rows) + 1),
             "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
             "chary_probability": pl.Series(np.round(doubted.probability, 4)),
             "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
-            WHY: pl.Series(why, dtype=pl.String),
         }
         return extended(self.data, self.details.table, added, rows=doubted.rows)
 

@@ -93,6 +93,7 @@ def summarize(result: LabeledTable) -> Summary:
         "rows_to_label": [  # rows to check
             {
                 **_row(result, row, names),
+                "why": as_data(result.reasons.get(int(row), [])),
                 "label": str(result.labels.classes[result.codes[row]]),
                 "confidence": round(float(result.confidence[row]), 4),  # as the file shows it
             }
@@ -256,12 +257,11 @@ def _suspect_labels(result: LabeledTable, names: list[str]) -> list[dict[str, An
 
 
 def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
-    """What a row is known by, and the cells that speak most for its label: with their effect in log-odds."""
+    """What a row is known by."""
     cells = result.table.frame.select(names).row(int(row)) if names else ()
     return {
         "row": int(result.table.numbers(row)) + 1,
         "cells": {name: visible(cell_words(cell, 6), _CELL) for name, cell in zip(names, cells, strict=True)},
-        "why": as_data(result.reasons.get(int(row), [])),
     }
 
 
