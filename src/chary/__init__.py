@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chary.method.diverse import DiverseEnsembleClassifier
+    from chary.method.held_out import LabeledStratifiedKFold
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
     from chary.method.policies import Curriculum, FixedThreshold, RisingShare, TransductiveBound
@@ -36,6 +37,7 @@ __all__ = [
     "Curriculum",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
+    "LabeledStratifiedKFold",
     "LinearDiverseEnsemble",
     "MixedEnsembleClassifier",
     "RisingShare",
@@ -54,6 +56,7 @@ _HOMES = {
     "method.diverse": ("DiverseEnsembleClassifier",),
     "method.linear": ("LinearDiverseEnsemble",),
     "method.mixture": ("MixedEnsembleClassifier",),
+    "method.held_out": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
     "method.policies": ("Curriculum", "FixedThreshold", "RisingShare", "TransductiveBound"),
     "report.api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),

@@ -22,10 +22,12 @@ from sklearn.datasets import make_classification
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
+
+from chary import LabeledStratifiedKFold
 
 
 @dataclass(frozen=True)
@@ -282,10 +284,7 @@ def check_22_works_inside_scikit_learn(subject):
 
     rounds_parameter = "max_rounds" if "max_rounds" in model.get_params() else "max_iter"
     grid = {rounds_parameter: [0, 1]}
-    labeled = np.flatnonzero(y != -1)
-    folds = [labeled[test] for _, test in StratifiedKFold(3).split(labeled, y[labeled])]
-    splits = [(np.setdiff1d(np.arange(len(y)), fold), fold) for fold in folds]  # no unlabelled row is scored
-    search = GridSearchCV(model, grid, scoring=labeled_accuracy, cv=splits).fit(X, y)
+    search = GridSearchCV(model, grid, scoring=labeled_accuracy, cv=LabeledStratifiedKFold(3)).fit(X, y)
     assert 0 <= search.best_score_ <= 1
     calibrated = CalibratedClassifierCV(FrozenEstimator(clone(model).fit(X, y)), cv=2)
     assert calibrated.fit(X[y != -1], y[y != -1]).predict_proba(X).shape == (len(y), 3)

@@ -16,6 +16,7 @@ from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingCl
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -26,6 +27,7 @@ from chary import (
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
+    LabeledStratifiedKFold,
     RisingShare,
     SelfTrainingClassifier,
     TransductiveBound,
@@ -415,8 +417,12 @@ def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
 # --- Parameters of the policy ---------------------------------------------------------------------------
 
 
-def test_parameters_of_the_policy_can_be_set():
+def test_a_grid_search_over_a_parameter_of_the_policy():
     model = SelfTrainingClassifier(logistic, policy=Curriculum(), confidence="softmax", max_rounds=1)
+    grid = {"policy__step": [0.2, 0.4], "estimator__C": [0.1, 1.0]}
+    search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(2)).fit(X, y)
+    assert {point["policy__step"] for point in search.cv_results_["params"]} == {0.2, 0.4}
+    assert search.best_estimator_.policy == Curriculum(search.best_params_["policy__step"])
     shares = [
         clone(model).set_params(policy__step=step).fit(X, y).history_[0]["n_accepted"] for step in (0.2, 0.4)
     ]

@@ -84,7 +84,8 @@ def audited(result):
         "acceptor": SimpleNamespace(at=lambda error: found, answered=SimpleNamespace(n_from=lambda threshold: 5)),
         "error": 0.1,
     }
-    figures = AuditFigures(**of_labels, after=some, balanced=None, comparison=None, rounds=0)
+    pairs = {("yes", "yes"): 27, ("yes", "no"): 3}
+    figures = AuditFigures(**of_labels, after=some, balanced=None, pairs=pairs, comparison=None, rounds=0)
     return replace(result, audit=figures)
 
 
@@ -277,7 +278,7 @@ def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
 
 def test_before_the_end_of_an_audit_that_one_may_look_at_the_report_shows_the_accuracy_alone(audited):
     answers = replace(audited.audit.answers, n_drawn=60, stopped=True)
-    unfinished = replace(audited.audit, answers=answers, classes={}, after=None)
+    unfinished = replace(audited.audit, answers=answers, classes={}, pairs={}, after=None)
     result = replace(audited, audit=unfinished)
     page = " ".join(page_of(result).split())
     assert "Only the accuracy is shown until all 60 drawn rows are answered (30 are left)" in page
@@ -335,6 +336,12 @@ def test_a_page_can_be_read_by_everybody(page, audited):
         assert found.levels[0] == 1
         assert found.levels.count(1) == 1
         assert all(after - before <= 1 for before, after in zip(found.levels, found.levels[1:], strict=False))
+
+
+def test_the_report_of_an_audit_shows_what_was_taken_for_what(page, audited):
+    cells = re.findall(r'<td class="(right|wrong)" data-shade="(\d)">(\d*)</td>', page_of(audited))
+    assert sorted(cells) == [("right", "5", "27"), ("wrong", "1", "3")]
+    assert 'class="matrix"' not in page.split("</style>")[1]
 
 
 def test_on_a_phone_every_cell_names_its_column(page, audited):

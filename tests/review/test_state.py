@@ -180,7 +180,7 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
     truth = browser.get("/api/truth")
     assert "whenever you stop" in truth["sentences"][0]
     assert "Only the accuracy is shown until all 12 drawn rows are answered (5 are left)" in truth["sentences"][1]
-    assert (truth["acceptance"], truth["classes"]) == ([], {})
+    assert (truth["acceptance"], truth["classes"], truth["matrix"]) == ([], {}, None)
     assert "Only the accuracy is shown" in browser.post("/api/accept", 400, error=0.3)["error"]
     (found,) = truth["bars"]
     out = path.parent / "again"

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -84,7 +85,7 @@ class AuditAnswers:
     ) -> AuditAnswers:
         """Answers to be compared with labels of some classes: others are new, which is said."""
         new = Counter(text for text in truth.tolist() if text is not None and text not in set(classes))
-        warnings = [_new_class(name, n_rows) for name, n_rows in new.items()]
+        warnings = [_new_class(name, n_rows, classes) for name, n_rows in new.items()]
         return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
     @property
@@ -293,6 +294,9 @@ def _with_new_classes_folded(
     return [{place: chosen.get(text, text) for place, text in one.items()} for one in told]
 
 
-def _new_class(name: str, n_rows: int) -> str:
+def _new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:
+    """Warn of a class that no label has, and of the label that it may be a slip for."""
+    similar = get_close_matches(name, classes, n=1, cutoff=0.75)
+    slip = f"a slip for {shown(similar[0])}" if similar else "a slip"
     rows = f"{counted(n_rows, 'row')}, and none of the labels"
-    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is a slip, correct it."
+    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is {slip}, correct it."

@@ -136,6 +136,7 @@ class Judgement:
     accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
     confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
+    kappa: float | None  #: agreement of labels and answers beyond chance; None if there is one class alone
 
 
 def judge_labels(
@@ -202,6 +203,7 @@ def judge_labels(
         accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
         classes=classes,
         confusions=dict(pairs.most_common()),
+        kappa=kappa(pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))),
     )
 
 

@@ -414,7 +414,7 @@ def _judged(
     about: dict[str, Any] = {"population": n_labels, "level": level, "stopped": answers.stopped}
     labelled = figures.promised_score(correct[has], skipped[has], **about) if has.any() else None
     if answers.is_unfinished:
-        judgement = Judgement(always, classes={}, confusions={})
+        judgement = Judgement(always, classes={}, confusions={}, kappa=None)
     return JudgedColumn(name, judgement, always, labels, correct, counts.get(None, 0), labelled)
 
 

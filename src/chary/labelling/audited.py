@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +34,7 @@ class AuditFigures(Audit):
     # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit is unfinished.
     after: Score | None
     balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
+    pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
     guesses: GuessFigures | None = None  # a column that guesses the label; None: there is no such column
@@ -144,12 +146,13 @@ def audit_model(
         error=error,
         after=result.after_score(answers.n_skipped),
         balanced=balanced_score(scores, len(every.classes)),
+        pairs=dict(Counter(zip(told.tolist(), said.tolist(), strict=True))),
         comparison=comparison,
         rounds=rounds,
         guesses=guesses,
     )
     if answers.is_unfinished:
-        figures = replace(figures, classes={}, after=None, balanced=None)
+        figures = replace(figures, classes={}, after=None, balanced=None, pairs={})
     return result.model, figures
 
 

@@ -38,6 +38,8 @@ _N_SHIFTS = 20
 # Of the rows to check: columns, those of them that name the row, and characters of a cell.
 _N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
 _CLEAR = 0.05
+_NO_LABEL = "(no label)"  # what rows without one are called beside the classes
+_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 _VERSIONS = {
     "chary": __version__,
@@ -209,6 +211,7 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "after": as_data(audit.after),
         "classes": as_data(audit.classes),
         "balanced": audit.balanced,
+        "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
         "accept": as_data(audit.acceptances),
     }
 
@@ -370,6 +373,11 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
             f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
             f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
+    right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
+    pairs = {
+        (str(truth), str(label or _NO_LABEL)): n
+        for (truth, label), n in [*found.confusions.items(), *right.items()]
+    }
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -378,6 +386,8 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
         "promised": as_data(promised),
         "coverage": n_labels / result.population,
         **_headline(promised.low, promised.high),
+        "kappa": found.kappa,
+        "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
         "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
@@ -444,6 +454,19 @@ def of_column(names: Sequence[str]) -> str:
 
 
 # ------------------------------------------------------------ both
+
+
+def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, Any] | None:
+    """Audited rows by the class of the answer and of the label; None where these are too many to be shown."""
+    seen = {pair: n for pair, n in pairs.items() if n}
+    rows = [name for name in names if any(truth == name for truth, _ in seen)]
+    labels = [name for name in [*names, _NO_LABEL] if name in rows or any(label == name for _, label in seen)]
+    if not 1 < len(labels) <= _MOST_IN_MATRIX:
+        return None
+    counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
+    most = max(seen.values())
+    shade = [[math.ceil(5 * n / most) for n in row] for row in counts]  # from 0 to 5
+    return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
 def _accepted(found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int) -> dict[str, Any]:

@@ -167,6 +167,8 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
         if column["classes"]:
             console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
+        if column["kappa"] is not None:
+            _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
         if not summary["stopped"]:
             looked = "If you looked at the results while labelling and then stopped: "
             _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))

@@ -62,6 +62,7 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
         "sentences": [found["sentence"]],
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
+        "matrix": audit["matrix"],
         "notes": audit["notes"],
     }
 
@@ -77,5 +78,6 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
         "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"]]],
         "audited": summary["audited"],
         "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},
+        "matrix": first["matrix"],
         "notes": summary["notes"],
     }

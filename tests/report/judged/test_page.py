@@ -64,7 +64,7 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_a
     assert "decided when all drawn rows are answered" in summary["accept"]["sentence"]
     for column in summary["columns"]:
         assert column["accuracy"] == column["always"] == column["promised"]
-        assert (column["classes"], column["confusions"]) == ([], [])
+        assert (column["classes"], column["confusions"], column["matrix"]) == ([], [], None)
     page = render_judged(summary)
     why = "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)"
     for shown in (page, repr(judged), judged._repr_html_()):

@@ -27,6 +27,9 @@ def test_it_is_plain_data_and_adds_up(judged):
     pair = summary["pairs"][0]
     assert "'rule' is better" in pair["sentence"]
     assert pair["low"] > 0
+    counts = np.array(first["matrix"]["counts"])
+    assert first["matrix"]["classes"] == ["<b>ham</b>", "spam", "fox"]
+    assert (counts.sum(), np.trace(counts[:, :2])) == (115, first["accuracy"]["correct"])
     assert summary["slices"][0]["parts"]["rare"]["score"] is None
 
 
