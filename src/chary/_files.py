@@ -286,8 +286,8 @@ def _number_of(error: Exception) -> int | None:
     """Which error of the system it is; libraries that write to a file by themselves say so in words."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    said = re.search(r"\(os error (\d+)\)|^\[Errno (\d+)\]", str(error))
-    return int(said[1] or said[2]) if said else None
+    said = re.search(r"\b(?:Errno|os error) (\d+)", str(error))
+    return int(said[1]) if said else None
 
 
 def _fsync_folder(folder: Path) -> None:

@@ -677,8 +677,8 @@ def _refuse_others(first: Table, table: Table) -> None:
 def from_dataframe(data: Any) -> pl.DataFrame:
     """Whatever holds a table in memory as a polars DataFrame.
 
-    A pandas or polars frame, a mapping of columns, a Dataset of Hugging Face, or anything that speaks Arrow (has
-    ``__arrow_c_stream__``): a table of pyarrow, a relation of DuckDB, a table of Ibis.
+    A pandas or polars frame, a mapping of columns, or anything that speaks Arrow (has ``__arrow_c_stream__``): a
+    table of pyarrow, a relation of DuckDB, a table of Ibis.
 
     >>> from_dataframe({"age": [31, 47], "city": ["Ulm", None]}).shape
     (2, 2)
@@ -688,8 +688,8 @@ def from_dataframe(data: Any) -> pl.DataFrame:
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     is_mapping = isinstance(data, Mapping)
-    if not is_mapping and not is_pandas(data) and (found := _from_arrow(data)) is not None:
-        return found
+    if hasattr(data, "__arrow_c_stream__") and not is_pandas(data):
+        return _from_arrow(data)
     if not is_mapping and not hasattr(data, "columns"):
         raise TableError(f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}.")
     keys = data if is_mapping else data.columns
@@ -700,13 +700,10 @@ def from_dataframe(data: Any) -> pl.DataFrame:
     return pl.DataFrame([_series(name, data[key]) for name, key in zip(names, keys, strict=True)])
 
 
-def _from_arrow(data: Any) -> pl.DataFrame | None:
-    """A table of a library that speaks Arrow; None if it does not."""
-    speaks = any(hasattr(data, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
-    if not speaks and not hasattr(data, "to_polars"):
-        return None
+def _from_arrow(data: Any) -> pl.DataFrame:
+    """Read a table of a library that speaks Arrow."""
     try:
-        return pl.DataFrame(data) if speaks else data.to_polars()
+        return pl.DataFrame(data)
     except pl.exceptions.DuplicateError:
         raise TableError("Two columns of the table have the same name; rename one of them.") from None
     except (Exception, pl.exceptions.PanicException) as error:
@@ -774,13 +771,11 @@ def alone(data: Any, columns: Mapping[str, Any]) -> Any:
 def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
     """Make a frame of the library that the data came from, if it takes one; otherwise keep it polars."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
-    makers: dict[str, Callable[[], Any]] = {
-        "pyarrow": frame.to_arrow,
-        "datasets": lambda: type(data).from_polars(frame),
-        "ibis": lambda: sys.modules[library].memtable(frame),
-        "duckdb": lambda: sys.modules[library].from_arrow(frame.to_arrow()),
-    }
-    return makers.get(library, lambda: frame)()
+    if library == "pyarrow":
+        return frame.to_arrow()
+    if library == "duckdb":
+        return sys.modules[library].from_arrow(frame.to_arrow())
+    return frame
 
 
 def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
@@ -854,10 +849,8 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     if dtype is None or str(dtype) == "object" or dtype.kind == "m" or was_float:
         return plain.array
     categories = getattr(dtype, "categories", None)
-    if categories is not None:
-        known = dict(zip(target_texts(pl.Series(list(categories), strict=False)), categories, strict=True))
-        found = [known.get(text) for text in target_texts(column)]
-        return plain.array if None in found else pd.Series(found, dtype=dtype).array
+    if categories is not None and not plain.isin(categories).all():
+        return plain.array
     try:
         typed = plain.astype(dtype)
     except (TypeError, ValueError):

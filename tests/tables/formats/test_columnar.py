@@ -2,6 +2,7 @@
 
 import io
 import zlib
+from contextlib import nullcontext
 from decimal import Decimal
 
 import polars as pl
@@ -62,14 +63,11 @@ def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_
 
 
 @pytest.mark.parametrize("how", [{}, {"data_page_version": "2.0"}, {"use_dictionary": False, "row_group_size": 9}])
-def test_pages_of_other_writers_are_looked_at_to_the_end(how):
+def test_pages_of_other_writers_are_looked_at_to_the_end(monkeypatch, how):
+    monkeypatch.setattr(pages, "suppress", lambda *errors: nullcontext())
     content = io.BytesIO()
     parquet.write_table(FRAME.to_arrow(), content, **how)
-    size = content.tell()
-    chunks = list(pages._chunks(content, size))
-    assert len(chunks) >= FRAME.width
-    assert all(pages._is_sound(content, chunk) for chunk in chunks)
-    assert pages.has_sound_pages(content, size)
+    assert pages.has_sound_pages(content.getvalue())
 
 
 @pytest.mark.parametrize("written_as", ["parquet", "scanned parquet"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import queue
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,7 +35,6 @@ _BATCH_BYTES, _FEWEST_ROWS, _MOST_ROWS = 8 << 20, 64, 2**15
 # Memory that is used whatever the file is, and what is left to read it at least.
 _FIXED, _LEAST_ROOM = 450 << 20, 64 << 20
 _UNPACKED = 8  # bytes in memory for one of the file, with what Polars looks ahead
-_NUMBER = re.compile(r"\b(?:Errno|os error) (\d+)")
 _PATIENCE = 0.2  # seconds between two looks whether the writer still lives
 
 
@@ -112,19 +110,15 @@ def _scan(source: bytes | Path) -> pl.LazyFrame:
 
 def _refuse_unsound_pages(source: bytes | Path, name: str) -> None:
     """Refuse a file at which Polars would end the process."""
-    if isinstance(source, bytes):
-        sound = has_sound_pages(io.BytesIO(source), len(source))
-    else:
-        sound = _has_sound_pages(source, state_of(source))
-    if not sound:
+    if not (has_sound_pages(source) if isinstance(source, bytes) else _has_sound_pages(source, state_of(source))):
         raise TableError(f"{name} is a damaged Parquet file (it contradicts itself); write it again.")
 
 
 @lru_cache(maxsize=1000)
 def _has_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
     """Look at the pages of a file, which is opened several times, once for each state it is in."""
-    with path.open("rb") as file:
-        return has_sound_pages(file, os.fstat(file.fileno()).st_size)
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return has_sound_pages(data)
 
 
 @contextmanager
@@ -165,7 +159,7 @@ class _Columns(Appender):
     def close(self) -> None:
         if self.writer is not None:
             self._put(None)
-            self._result()
+            self.writer.result()
         self.pool.shutdown()
 
     def abandon(self) -> None:
@@ -177,20 +171,11 @@ class _Columns(Appender):
     def _put(self, what: pl.DataFrame | None) -> None:
         while self.writer is not None:
             if self.writer.done():
-                self._result()
+                self.writer.result()
                 raise RuntimeError("Writing stopped early.")
             with suppress(queue.Full):
                 self.waiting.put(what, timeout=_PATIENCE)
                 return
-
-    def _result(self) -> None:
-        """What the system said of a disk, Polars passes on as its own."""
-        try:
-            if self.writer is not None:
-                self.writer.result()
-        except pl.exceptions.PolarsError as error:
-            found = _NUMBER.search(str(error))
-            raise OSError(int(found[1]), os.strerror(int(found[1]))) if found else error from None
 
     def _rows(self, *_: Any) -> Iterator[pl.DataFrame]:
         while (frame := self.waiting.get()) is not None:

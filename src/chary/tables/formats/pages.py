@@ -7,13 +7,10 @@ https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, BinaryIO, NamedTuple
+from mmap import mmap
+from typing import Any
 
-# Bytes that the header of a page is looked for in; it is longer if it holds long statistics.
-_HEADER_BYTES = 1 << 10
-_LONGEST_HEADER = 1 << 24
 _FOOTER_END = 8  # bytes: the length of the footer, and PAR1
 
 # Types of fields.
@@ -28,53 +25,38 @@ _N_PAGE_VALUES = 1
 
 
 # What reading bytes that are no footer, or no header of a page, may raise.
-_UNREADABLE = (IndexError, KeyError, AttributeError, TypeError, ValueError, RecursionError, OSError)
+_UNREADABLE = (IndexError, KeyError, AttributeError, TypeError, ValueError, RecursionError)
 
 
-class _Chunk(NamedTuple):
-    """The pages of a column in a group of rows."""
-
-    start: int
-    n_bytes: int
-    n_values: int
-
-
-def has_sound_pages(file: BinaryIO, size: int) -> bool:
+def has_sound_pages(data: bytes | mmap) -> bool:
     """Tell whether no page of a Parquet file claims what it cannot hold.
 
     What cannot be read at all is for Polars to refuse.
     """
     seen: set[int] = set()
     with suppress(*_UNREADABLE):
-        for chunk in _chunks(file, size):
-            # Columns that share their pages could make a small file take for ever.
-            if chunk.start in seen:
-                continue
-            seen.add(chunk.start)
-            with suppress(*_UNREADABLE):
-                if not _is_sound(file, chunk):
-                    return False
+        footer_end = len(data) - _FOOTER_END
+        footer_bytes = int.from_bytes(data[footer_end : footer_end + 4], "little")
+        footer = _Compact(data, footer_end - footer_bytes).struct()
+        for group in footer[_ROW_GROUPS]:
+            for column in group[_COLUMNS]:
+                about = column[_COLUMN]
+                start = min(about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET])
+                # Columns that share their pages could make a small file take for ever.
+                if start in seen:
+                    continue
+                seen.add(start)
+                with suppress(*_UNREADABLE):
+                    if not _is_sound(data, start, start + about[_PACKED_BYTES], about[_N_VALUES]):
+                        return False
     return True
 
 
-def _chunks(file: BinaryIO, size: int) -> Iterator[_Chunk]:
-    """Find the pages of every column and group of rows, as the footer says."""
-    file.seek(size - _FOOTER_END)
-    length = int.from_bytes(file.read(4), "little")
-    file.seek(size - _FOOTER_END - length)
-    footer = _Compact(file.read(length)).struct()
-    for group in footer[_ROW_GROUPS]:
-        for column in group[_COLUMNS]:
-            about = column[_COLUMN]
-            offsets = [about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET]]
-            yield _Chunk(min(offsets), about[_PACKED_BYTES], about[_N_VALUES])
-
-
-def _is_sound(file: BinaryIO, chunk: _Chunk) -> bool:
+def _is_sound(data: bytes | mmap, at: int, end: int, n_values: int) -> bool:
     """Tell whether the pages of a column have no negative sizes, and no more values than the column."""
-    at = chunk.start
-    while at < chunk.start + chunk.n_bytes:
-        header, header_bytes = _page_header(file, at)
+    while at < end:
+        compact = _Compact(data, at)
+        header = compact.struct()
         sizes = [header[_PAGE_BYTES], header[_PACKED_PAGE_BYTES]]
         counts: list[int] = []
         for field in (_DATA_PAGE, _DATA_PAGE_2, _DICTIONARY_PAGE):
@@ -86,32 +68,20 @@ def _is_sound(file: BinaryIO, chunk: _Chunk) -> bool:
         if _DICTIONARY_PAGE in header and header[_DICTIONARY_PAGE][_N_PAGE_VALUES] > header[_PAGE_BYTES]:
             return False
         for field in (_DATA_PAGE, _DATA_PAGE_2):
-            if field in header and header[field][_N_PAGE_VALUES] > chunk.n_values:
+            if field in header and header[field][_N_PAGE_VALUES] > n_values:
                 return False
-        at += header_bytes + header[_PACKED_PAGE_BYTES]
+        at = compact.at + header[_PACKED_PAGE_BYTES]
     return True
-
-
-def _page_header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
-    """Read the header of a page, and how many bytes it takes."""
-    n_bytes = _HEADER_BYTES
-    while True:
-        file.seek(at)
-        compact = _Compact(file.read(n_bytes))
-        try:
-            return compact.struct(), compact.at
-        except IndexError:
-            if n_bytes > _LONGEST_HEADER or n_bytes > len(compact.data):
-                raise
-        n_bytes *= 16
 
 
 class _Compact:
     """Reads values in Thrift's compact protocol; an IndexError means that bytes are missing."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | mmap, at: int) -> None:
+        if at < 0:
+            raise IndexError
         self.data = data
-        self.at = 0
+        self.at = at
 
     def struct(self) -> dict[int, Any]:
         """Read fields by their numbers."""
