@@ -471,7 +471,6 @@ def run_model(data: bytes, folder: Path) -> None:
         lambda: table_model.predict_frame(rows, probabilities=True),
         lambda: str(table_model.compare(rows).sentence),
         lambda: table_model.predict(rows),
-        lambda: table_model.predict_confidence(rows),
     )
 
 

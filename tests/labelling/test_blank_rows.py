@@ -98,7 +98,7 @@ def test_a_frame_keeps_its_rows(quick_learners):
     assert len(result.frame) == len(result.probabilities) == FRAME.height
     assert result.frame["chary_label"].isna().to_numpy().nonzero()[0].tolist() == BLANK
     assert result.probabilities.isna().any(axis=1).to_numpy().nonzero()[0].tolist() == BLANK
-    predicted = result.predict(FRAME.drop("y"))
+    predicted = result.model.predict_frame(FRAME.drop("y"))
     assert predicted["chary_label"].is_null().arg_true().to_list() == BLANK
     assert len(chary.explain(result)) == N
     again = chary.explain(result, [2, 51])

@@ -1,8 +1,7 @@
-"""Why a label: rows of a result by number, new rows of any kind, a loaded model; what cannot be is said."""
+"""Why a label: rows of a result by number, new rows by a loaded model; what cannot be is said."""
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import chary
@@ -46,16 +45,6 @@ def test_it_says_what_the_added_column_says(result):
     assert every["chary_why"][new].str.contains("visits = ").mean() > 0.8
 
 
-def test_new_rows_are_compared_with_the_unlabelled_rows_of_the_result(result):
-    rows = pl.DataFrame({"visits": [0.1, 15.0], "town": ["Ulm", "Ulm"], "=risky": [1, 1]})
-    found = chary.explain(result, rows)
-    assert isinstance(found, pl.DataFrame)
-    assert found["chary_label"].to_list() == ["yes", "no"]
-    assert [text.split(";")[0] for text in found["chary_why"]] == ["visits = 0.1", "visits = 15"]
-    alone = chary.explain(result, rows.to_dict(as_series=False))
-    assert alone.equals(found)
-
-
 def test_a_loaded_model_compares_rows_with_each_other_or_with_a_background(result, tmp_path):
     result.save(tmp_path / "m.chary")
     model, rows = chary.load(tmp_path / "m.chary"), customers().drop(columns="churn")
@@ -65,13 +54,9 @@ def test_a_loaded_model_compares_rows_with_each_other_or_with_a_background(resul
     assert one["chary_label"].tolist() == own["chary_label"].tolist()[:1]
     with pytest.raises(TableError, match="A single row has nothing to be compared with"):
         chary.explain(model, rows.head(1))
-    with pytest.raises(TypeError, match="no rows of its own"):
-        chary.explain(model)
 
 
-def test_what_is_no_result_and_no_row_is_refused(result):
-    with pytest.raises(TypeError, match=r"takes a result of chary\.label"):
-        chary.explain("model.chary", [1])
+def test_what_is_no_row_is_refused(result):
     with pytest.raises(IndexError, match="out of bounds"):
         chary.explain(result, [160])
     with pytest.raises(IndexError, match="integers"):

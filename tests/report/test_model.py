@@ -37,14 +37,13 @@ def test_every_kind_of_table_gets_the_same_labels(saved, tmp_path):
     assert model.predict(tmp_path / "new.txt", delimiter="|").tolist() == expected.tolist()
 
 
-def test_probabilities_and_confidence_are_those_of_the_pipeline(saved):
+def test_probabilities_are_those_of_the_pipeline(saved):
     path, new = saved
     model = chary.load(path)
     probs = model.predict_proba(new)
     assert probs.shape == (150, 2)
     np.testing.assert_allclose(probs.sum(axis=1), 1, rtol=1e-6)
     assert (model.classes_[probs.argmax(axis=1)] == model.predict(new)).all()
-    assert ((model.predict_confidence(new) >= 0) & (model.predict_confidence(new) <= 1)).all()
     assert isinstance(load_pipeline(path).predict(new), np.ndarray)  # still a Pipeline
 
 
@@ -79,5 +78,5 @@ def test_new_rows_are_compared_with_those_it_learned_from(saved, tmp_path):
 
 def test_it_says_what_it_is(saved):
     model = chary.load(saved[0])
-    assert repr(model) == "<chary model: 2 columns, classes no, yes>"
+    assert repr(model) == "<chary model: classes no, yes>"
     assert isinstance(model, TableModel)

@@ -156,13 +156,6 @@ def test_nothing_of_a_table_is_markup_in_a_notebook():
         assert nasty in repr(shown)
 
 
-def test_new_rows_are_labelled_by_the_result(result):
-    new = customers(20, seed=5)[0].drop(columns="churn")
-    found = result.predict(new)
-    assert found.columns.tolist() == [*new.columns, "chary_label", "chary_confidence"]
-    assert found["chary_label"].tolist() == result.model.predict(new).tolist()
-
-
 def test_types_catch_a_wrong_target_and_a_misspelt_aim():
     hints = get_type_hints(chary.label)
     assert hints["target"] is str

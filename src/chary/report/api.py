@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO, StringIO
@@ -24,7 +24,7 @@ from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.sheet import draw_sheet, keep_copy, refuse_to_lose_answers, unlabelled_rows
 from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
-from chary.labelling.explain import explainer
+from chary.labelling.explain import Explainer, explainer
 from chary.labelling.label import Pace, write_rows_to_check
 from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
@@ -329,11 +329,11 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     ----------
     model : Result or TableModel
         From ``chary.label`` or ``chary.load``.
-    rows : frame, dict of columns, path, Table; with a Result also row numbers from 0, or None
-        What to explain. Of a Result: rows of its table by their numbers (None: all), with the labels that they
-        have in ``result.frame``, or a frame of new rows. Of a model: new rows.
+    rows : row numbers from 0, a mask or None; with a model a frame, dict of columns, path or Table
+        What to explain. Of a Result: rows of its table (None: all), with the labels that they have in
+        ``result.frame``, compared with its unlabelled rows. Of a model: new rows.
     background : frame, dict of columns, path or Table, default=None
-        The rows to compare with. None: with a Result the unlabelled rows of its table, with a model ``rows``.
+        The rows that new ones are compared with. None: with each other.
     **reading
         For paths, the parameters of ``chary.tables.read_table``.
 
@@ -351,40 +351,39 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     >>> explain(label(frame, target="y", learner="linear"), [0, 8])["chary_why"].to_list()
     ['x = 0', 'x = 8']
     """
-    if not isinstance(model, (Result, TableModel)):
-        raise TypeError(
-            f"explain takes a result of chary.label or a model of chary.load, not {type(model).__name__}."
-        )
-    pipeline = model.pipeline if isinstance(model, TableModel) else model.details.model
-    explained = None if isinstance(model, TableModel) else model.details.explainer
-    is_table = isinstance(rows, (str, os.PathLike, Mapping, Table)) or hasattr(rows, "columns")
-    if isinstance(model, Result) and not is_table:
-        table = model.details.table
-        n_rows = table.n_numbers
+    if isinstance(model, Result):
+        result, table = model.details, model.details.table
         if str(getattr(rows, "dtype", "")) == "bool":
-            rows = aligned(rows, model.data, n_rows, "the mask")
-        every_row = table.numbers(np.arange(table.frame.height))
-        numbers = every_row if rows is None else _row_numbers(rows, n_rows)
+            rows = aligned(rows, model.data, table.n_numbers, "the mask")
+        numbers = table.numbers(np.arange(table.frame.height))
+        if rows is not None:
+            numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
         places = table.places_of(numbers)
-        data, own, frame = model.data, numbers, table.frame[places]
-        X, codes = model.details.features(places), model.details.codes[places]
-    elif rows is None:
-        raise TypeError("A model has no rows of its own; pass those to explain.")
-    else:
-        data, own, frame = rows, None, _table(rows, **reading).frame
-        X = pipeline[0].transform(frame)
-        codes = pipeline[-1].predict_proba(X).argmax(axis=1)
-    if background is not None or explained is None:
-        others = X if background is None else pipeline[0].transform(_table(background, **reading).frame)
-        if len(others) < 2:
-            raise TableError("A single row has nothing to be compared with; pass more of them as background.")
-        explained = explainer(pipeline[-1], pipeline[0], others)
+        found = _effects(result.explainer, result.features(places), result.codes[places], table.frame[places])
+        return like(model.data, found, numbers)
+
+    preparation, classifier = model.pipeline[0], model.pipeline[-1]
+    frame = _table(rows, **reading).frame
+    X = preparation.transform(frame)
+    others = X if background is None else preparation.transform(_table(background, **reading).frame)
+    if len(others) < 2:
+        raise TableError("A single row has nothing to be compared with; pass more of them as background.")
+    codes = classifier.predict_proba(X).argmax(axis=1)
+    return like(rows, _effects(explainer(classifier, preparation, others), X, codes, frame))
+
+
+def _effects(
+    explained: Explainer, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame
+) -> dict[str, Any]:
+    """The label of each row, the cells that decide it, and how much each column speaks for it."""
     effects = explained.effects(X, codes)
-    of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
-    columns = {name: of[name] for name in dict.fromkeys([*frame.columns, *of]) if name in of}
-    labels = np.asarray(pipeline.classes_).astype(str)[codes].tolist()
-    why = explained.texts(X, codes, frame, effects).to_list()
-    return like(data, {LABEL: labels, WHY: why, **columns}, own)
+    effect_of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
+    names = [name for name in dict.fromkeys([*frame.columns, *effect_of]) if name in effect_of]
+    return {
+        LABEL: np.asarray(explained.classifier.classes_).astype(str)[codes].tolist(),
+        WHY: explained.texts(X, codes, frame, effects).to_list(),
+        **{name: effect_of[name] for name in names},
+    }
 
 
 @contextmanager
@@ -427,6 +426,17 @@ class _Shown:
         return self._recorded().export_html(inline_styles=True, code_format=_PRE)
 
 
+class _Reported(_Shown):
+    """Something that has a report, too."""
+
+    def _page(self) -> str:
+        raise NotImplementedError
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
+        _write(path, self._page().encode("utf-8", "backslashreplace"), force)
+
+
 class Diagnosed(_Shown):
     """Whether the labelled rows are like the rest.
 
@@ -456,7 +466,7 @@ class Diagnosed(_Shown):
         show_diagnosis(console, self.summary, Hints())
 
 
-class Result(_Shown):
+class Result(_Reported):
     """A labelled table. It shows itself in a notebook and at a prompt.
 
     Attributes
@@ -526,17 +536,6 @@ class Result(_Shown):
     def model(self) -> TableModel:
         return TableModel(self.details.model)
 
-    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
-        _write(path, render_page(self.summary, self._hints).encode("utf-8", "backslashreplace"), force)
-
-    def predict(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
-        """Label new rows: the kind of frame that ``data`` is, with ``chary_label`` and ``chary_confidence``.
-
-        With ``probabilities`` also ``chary_p_`` of each class; ``reading`` as in ``read_table``, for a file.
-        """
-        return self.model.predict_frame(data, probabilities=probabilities, **reading)
-
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the model to ``path``, for ``chary.load`` and the commands; ``force`` as in ``report``."""
         _write(path, model_bytes(self.details.model), force)
@@ -583,6 +582,9 @@ class Result(_Shown):
             keep_copy(path, target)
             _write(path, stream.getvalue(), force or discard_answers)
 
+    def _page(self) -> str:
+        return render_page(self.summary, self._hints)
+
     @property
     def _hints(self) -> Hints:
         return Hints(draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else "")
@@ -621,12 +623,6 @@ class TableModel:
         """Class probabilities (n, C) of the rows of ``data``."""
         return self.pipeline.predict_proba(_table(data, **reading).frame)
 
-    @same_warnings()
-    def predict_confidence(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """How far the label of each row of ``data`` can be trusted, (n,), from 0 to 1."""
-        preparation, classifier = self.pipeline[0], self.pipeline[-1]
-        return classifier.predict_confidence(preparation.transform(_table(data, **reading).frame))
-
     def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
         """The same kind of frame as ``data`` with ``chary_label`` and ``chary_confidence``.
 
@@ -644,14 +640,11 @@ class TableModel:
         return compare_with_reference(self.pipeline, seen)
 
     def __repr__(self) -> str:
-        n_columns = sum(column.used for column in self.pipeline[0].columns_)
-        classes = ", ".join(map(str, self.classes_[:8].tolist()))
-        column = getattr(self.pipeline[-1], "guess_column_", None)
-        kept = "" if column is None else f", keeps the labels of column {shown(column)}"
-        return f"<chary model: {n_columns} columns, classes {classes}{kept}>"
+        classes = ", ".join(self.classes_[:8].tolist())
+        return f"<chary model: classes {classes}>"
 
 
-class Judged(_Shown):
+class Judged(_Reported):
     """How good labels are. It shows itself in a notebook and at a prompt.
 
     Attributes
@@ -684,9 +677,8 @@ class Judged(_Shown):
         promised = self.summary["columns"][0]["promised"]
         return promised["low"], promised["high"]
 
-    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
-        _write(path, render_judged(self.summary).encode("utf-8", "backslashreplace"), force)
+    def _page(self) -> str:
+        return render_judged(self.summary)
 
     def _show(self, console: Console) -> None:
         show_judged(console, self.summary, Hints())
@@ -707,8 +699,3 @@ def _write(path: str | os.PathLike[str], content: bytes, force: bool) -> None:
         raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass force=True.")
     with atomic_write(path, overwrite=force) as stream:
         stream.write(content)
-
-
-def _row_numbers(rows: Any, n: int) -> NDArray[np.intp]:
-    """Numbers from 0, of a number, several, a mask, or None for all."""
-    return np.arange(n) if rows is None else np.atleast_1d(np.arange(n)[rows])
