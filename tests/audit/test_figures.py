@@ -69,6 +69,12 @@ def test_kappa_is_that_of_scikit_learn(pairs):
         assert found == pytest.approx(cohen_kappa_score(truth, labels))
 
 
+def test_kappa_is_of_the_answered_rows_and_a_row_without_label_agrees_with_nothing():
+    truth, labels = ["a"] * 6 + ["b"] * 4 + ["a"] * 2, ["a"] * 5 + ["b"] * 4 + [None] + ["a"] * 2
+    found = judge_labels(truth, labels, {"a": 60, "b": 30, None: 10}, skipped=np.arange(12) >= 10)
+    assert found.kappa == pytest.approx(cohen_kappa_score(truth[:10], [str(label) for label in labels[:10]]))
+
+
 def test_where_every_row_was_skipped_only_the_limits_say_something():
     found = judge_labels(["a"] * 5, ["a"] * 5, {"a": 60, "b": 40}, skipped=np.ones(5, dtype=bool))
     assert (found.accuracy.correct, found.accuracy.n) == (0, 5)

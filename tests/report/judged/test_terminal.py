@@ -21,6 +21,7 @@ def test_every_question_has_its_answer(judged):
         "Labels in column 'rule', by place:",
         "too few audited rows to say",
         "rows: '<b>ham</b>' labelled as 'spam'",
+        "beyond chance (kappa)",
         summary["accept"]["sentence"],
         "NEW CLASS",
         "takes about four times as many rows):  chary judge t.csv -k 60",
