@@ -350,7 +350,7 @@ LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i
             b"x,y\n1,a\n2,b\n3,?\n",
             [],
             "Column 'y' holds '?' in 1 row; pass --unlabeled '?' if that means no label, or --class '?' if that "
-            "is a class. Its other values are 'a' (1) and 'b' (1).",
+            "is a class.",
         ),
         (
             b"y\na\nb\n",

@@ -58,7 +58,7 @@ def test_words_that_may_mean_unlabelled_are_asked_about():
             target_labels(table, "y")
         assert str(caught.value) == (
             f"Column 'y' holds '{word}' in 2 rows; pass unlabeled='{word}' if that means no label, or "
-            f"classes='{word}' if that is a class. Its other values are 'a' (1) and 'b' (1)."
+            f"classes='{word}' if that is a class."
         )
         assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
         assert len(target_labels(table, "y", classes=[word]).classes) == 3
@@ -174,14 +174,9 @@ def test_spellings_of_a_label_are_one_class_and_said():
     read = read_target(table_of(y=cells), "y")
     assert read.labels.classes.tolist() == ["Not sure", "no", "yes"]
     assert read.labels.codes.tolist() == [2, 2, 2, 2, 2, 1, -1, 0, 0]
-    assert read.spellings == {
-        "Not sure": {"Not sure": 1, "not  sure": 1},
-        "yes": {"yes": 2, "YES": 1, "Yes": 1, "yes ": 1},
-    }
     assert read.notes == [
         "In column 'y', 'Not sure' (1 row) and 'not  sure' (1 row) were read as one class, 'Not sure'.",
-        "In column 'y', 'yes' (2 rows), 'YES' (1 row), 'Yes' (1 row) and 'yes ' (1 row) were read as one class, "
-        "'yes'.",
+        "In column 'y', 'yes' (3 rows), 'YES' (1 row) and 'Yes' (1 row) were read as one class, 'yes'.",
     ]
 
 
@@ -195,7 +190,7 @@ def test_the_order_of_the_rows_changes_no_class():
 def test_one_spelling_with_white_space_around_it_is_nothing_to_tell():
     read = read_target(table_of(y=[" a", " a", "b ", None]), "y")
     assert read.labels.classes.tolist() == ["a", "b"]
-    assert (read.spellings, read.notes) == ({}, [])
+    assert read.notes == []
 
 
 def test_every_marker_counts_in_upper_or_lower_case():

@@ -280,12 +280,9 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     found: dict[str, Counter[str | None]] = {name: Counter() for name in spelled}
     notes: list[str] = []
     for name, counts in spelled.items():
-        spellings: dict[str, dict[str, int]] = {}
-        for text, n in sorted(counts.items(), key=lambda item: (item[0] != chosen.get(item[0]), -item[1])):
+        for text, n in counts.items():
             found[name][chosen.get(text)] += n
-            if text in chosen:
-                spellings.setdefault(chosen[text], {})[text] = n
-        notes += fold_sentences({one: of for one, of in spellings.items() if len(of) > 1}, name)
+        notes += fold_sentences({text: n for text, n in counts.items() if text in chosen}, chosen, name)
     return LabelsUnderTest(source, options, sorted(set(chosen.values())), dict(found), chosen, notes)
 
 

@@ -132,13 +132,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """Find the kinds of the columns and the statistics of the used ones; in ``y`` only classes are counted."""
         frame = from_dataframe(X)
         n_classes = 0 if y is None else len(set(map(str, y)))
-        for name in (*self.drop, *self.categorical, *self.numeric, *self.identifier, *self.text):
+        forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
+        for name in forced:
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
                 raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
         _refuse_unknown(self.dates, frame.columns, "the dates")
         frame = self._without_codes(frame, frame.columns)
-        forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
         dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
         columns = [
             find_column(frame[name], forced.get(name, ""), dates[name], n_classes) for name in frame.columns
@@ -148,10 +148,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")
         ordered = sorted(columns, key=lambda column: column.name)
         self.columns_, self.ordered_, self._places = columns, ordered, _places(ordered)
-        if (n := self._n_features) > MAX_COLUMNS:
-            how = Parameter("drop")
-            raise TableError(f"The columns become {n:,} features, of {MAX_COLUMNS:,} at most; use {how}.")
-        self.statistics_ = _statistics(frame, self._numbers, n)
+        n_features = self._n_features
+        if n_features > MAX_COLUMNS:
+            raise TableError(
+                f"The columns become {n_features:,} features, of {MAX_COLUMNS:,} at most; use {Parameter('drop')}."
+            )
+        self.statistics_ = _statistics(frame, self._numbers, n_features)
         return self
 
     @classmethod
@@ -159,16 +161,16 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         cls, params: dict[str, Sequence[str]], columns: list[Column], statistics: Statistics
     ) -> TablePreparation:
         """A fitted preparation, of what a model file says of it: its ``ordered_`` columns and ``statistics_``."""
-        n_numbers, n_known = 0, min(map(len, statistics.values()), default=0)
+        n_numbers = 0
+        n_known = min(map(len, statistics.values()), default=0)
         fits = True
         for kind, column in [(kind_of(column), column) for column in columns if column.used]:
             fits = fits and n_numbers <= n_known and kind.whole(column)  # a short note may promise thousands
-            n_numbers += len(kind.feature_names(column)) if fits and not kind.grouped else 0
-        if n_numbers or statistics:
-            shapes = {values.shape for values in statistics.values()}
-            fits = fits and statistics.keys() == {"median", "mean", "scale"} and shapes == {(n_numbers,)}
-            fits = fits and bool((statistics["scale"] > 0).all())
-        if not fits:
+            if fits and not kind.grouped:
+                n_numbers += len(kind.feature_names(column))
+        expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
+        shapes = {name: values.shape for name, values in statistics.items()}
+        if not fits or shapes != expected or (n_numbers and (statistics["scale"] <= 0).any()):
             raise TableError("The model file does not fit its columns; train the model again.")
         preparation = cls(**params)
         preparation.columns_ = preparation.ordered_ = columns
@@ -206,7 +208,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def forms(self) -> Forms:
         """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
         check_is_fitted(self)
-        return Forms([(place.column, place.kind) for place in self._numbers], self.numeric)
+        return Forms([place.column for place in self._numbers], self.numeric)
 
     def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
         """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
@@ -232,7 +234,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             missing = _standardize(numbers, out=features[:, place.here], **own)
             forms.see(place.column.name, cells, missing)
             if place.told is not None:
-                features[:, place.told] = 0 if missing is None else missing
+                features[:, place.told] = missing
         for place in self._groups:
             codes = place.kind.read(unified(frame[place.column.name]), place.column)[:, 0]
             for code, j in enumerate(range(place.here.start, place.here.stop)):
@@ -253,19 +255,20 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def features(self) -> list[Feature]:
         """What each feature was made of, and the mean and scale of those that are numbers."""
         check_is_fitted(self)
-        found: list[Feature] = []
+        features: list[Feature] = []
+        indicators: list[tuple[str, str]] = []
         for place in self._numbers:
+            column = place.column.name
             mean, scale = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
             words = place.kind.feature_words(place.column)
-            found += [
-                Feature(name, place.column.name, False, mean[i], scale[i], *words[i])
-                for i, name in enumerate(place.names)
+            features += [
+                Feature(name, column, False, mean[i], scale[i], *words[i]) for i, name in enumerate(place.names)
             ]
-        told = [place.column.name for place in self._numbers if place.told is not None]
-        found += [Feature(name := f"{column} is missing", column, indicator=True, words=name) for column in told]
+            if place.told is not None:
+                indicators.append((f"{column} is missing", column))
         for place in self._groups:
-            found += [Feature(name, place.column.name, indicator=True, words=name) for name in place.names]
-        return found
+            indicators += [(name, place.column.name) for name in place.names]
+        return features + [Feature(name, column, indicator=True, words=name) for name, column in indicators]
 
     @property
     def _numbers(self) -> list[_Place]:
@@ -346,17 +349,12 @@ def _standardize(
     mean: NDArray[np.float64],
     scale: NDArray[np.float64],
     out: NDArray[np.float32],
-) -> NDArray[np.bool_] | None:
-    """Write numbers (n, k) in units of their scale; which rows (n,) lack the first of them, if one does."""
-    if numbers.shape[1] == 1:  # a column as such: loops over one number a row take ten times as long
-        numbers, out = numbers[:, 0], out[:, 0]
-        median, mean, scale = median[0], mean[0], scale[0]
-    missing = np.isnan(numbers)
-    any_missing = bool(missing.any())
-    if any_missing:
-        numbers = np.where(missing, median, numbers)
-    np.clip((numbers - mean) / scale, -_CLIP, _CLIP, out=out)
-    return missing.reshape(len(missing), -1)[:, 0] if any_missing else None
+) -> NDArray[np.bool_]:
+    """Write numbers (n, k) in units of their scale; return which rows (n,) lack the first of them."""
+    for j, column in enumerate(numbers.T):
+        filled = np.where(np.isnan(column), median[j], column)
+        np.clip((filled - mean[j]) / scale[j], -_CLIP, _CLIP, out=out[:, j])
+    return np.isnan(numbers[:, 0])
 
 
 # ---------------------------------------------------------------- cells that cannot be read
@@ -368,8 +366,9 @@ class Forms:
     Counts are added up, so that the answer is that for the whole table, however it was cut.
     """
 
-    def __init__(self, columns: Sequence[tuple[Column, Kind]], forced: Sequence[str] = ()) -> None:
-        self._columns, self._forced = {column.name: (column, kind) for column, kind in columns}, forced
+    def __init__(self, columns: Sequence[Column], forced: Sequence[str] = ()) -> None:
+        self._columns = {column.name: column for column in columns}
+        self._forced = forced
         self._n_filled: Counter[str] = Counter()  # cells that hold something, by column
         self._n_missing: Counter[str] = Counter()  # cells without a number
         self._n_unread: Counter[str] = Counter()  # cells that are written otherwise than in ``fit``
@@ -380,16 +379,13 @@ class Forms:
         """How many cells of each column hold no number; where one of its numbers is missing, all are."""
         return {name: self._n_missing[name] for name in self._columns}
 
-    def see(self, name: str, cells: pl.Series, missing: NDArray[np.bool_] | None) -> None:
-        """Cells of a column in a part of the table, and which of them have no number, if any."""
-        self._n_filled[name] += len(cells)
-        if missing is None:
-            return
-        column, kind = self._columns[name]
+    def see(self, name: str, cells: pl.Series, missing: NDArray[np.bool_]) -> None:
+        """Cells of a column in a part of the table, and which of them have no number."""
+        column = self._columns[name]
         without_number = cells.filter(missing)
         filled = filled_cells(without_number)
-        unread = kind.unread(filled, column)
-        self._n_filled[name] -= len(without_number) - len(filled)
+        unread = kind_of(column).unread(filled, column)
+        self._n_filled[name] += len(cells) - len(without_number) + len(filled)
         self._n_missing[name] += len(without_number)
         self._n_unread[name] += len(unread)
         if len(unread):
@@ -404,7 +400,7 @@ class Forms:
 
     def refuse(self) -> None:
         """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
-        for name, (column, kind) in self._columns.items():
+        for name, column in self._columns.items():
             n = self._n_filled[name]
             n_unread = self._n_unread[name]
             is_usual = binom.sf(n_unread - 1, n, 1 - READABLE) >= _UNLIKELY
@@ -413,5 +409,5 @@ class Forms:
             first = shown(self._first_unread[name])
             raise TableError(
                 f"Column {shown(name)} holds {first}: {n_unread:,} of {n:,} cells cannot be read, "
-                f"because the model learned from {kind.expected(column)}; write them the same way."
+                f"because the model learned from {kind_of(column).expected(column)}; write them the same way."
             )

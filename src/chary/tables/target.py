@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter, counted, listed, shown
 from chary.method.labels import Labels, encode
-from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled, target_texts
+from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts, may_be_unlabeled
 from chary.tables.table import (
     BlankRows,
     Table,
@@ -50,7 +50,6 @@ class Target(NamedTuple):
     """The target column of a table."""
 
     labels: Labels
-    spellings: dict[str, dict[str, int]]  # of classes that have several: rows by spelling, the class's own first
     notes: list[str]  # what a person should know of how it was read, a sentence each
 
 
@@ -65,7 +64,7 @@ def read_target(
     """The target column of a table, encoded; its empty cells, and cells equal to ``unlabeled``, have no label.
 
     Labels that differ in nothing but case and white space are one class, called by its most frequent spelling;
-    ``spellings`` and ``notes`` say so.
+    ``notes`` say so.
 
     Parameters
     ----------
@@ -80,9 +79,8 @@ def read_target(
         Codes for nothing in other columns, which may mean no label here.
     """
     require_target(table, target)
-    raw, markers = target_texts(table.frame[target]), markers_of(unlabeled)
-    cells, counts, none = _counted(raw, markers)
-    counts = {text: count for text, count in counts.items() if text not in set(none)}
+    markers = markers_of(unlabeled)
+    cells, counts, none = _counted(table.frame[target], markers)
     refuse_doubtful(target, counts, bool(markers), classes, missing)
     chosen, by_class = _by_class(counts)
     _refuse_unlearnable(target, by_class)
@@ -90,10 +88,11 @@ def read_target(
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
         raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
     labels = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
-    spellings = _spellings(raw, labels)
-    odd = [text for text in none if text not in markers and folded(text)]
-    notes = [f"In column {shown(target)}, {shown(text)} is treated as unlabelled." for text in odd]
-    return Target(encode(labels, unlabeled=None), spellings, fold_sentences(spellings, target) + notes)
+    notes = fold_sentences(counts, chosen, target)
+    for text in none:
+        if text not in markers and folded(text):
+            notes.append(f"In column {shown(target)}, {shown(text)} is treated as unlabelled.")
+    return Target(encode(labels, unlabeled=None), notes)
 
 
 class Value(NamedTuple):
@@ -116,7 +115,8 @@ def target_values(
 
     The parameters are those of ``read_target``, which refuses what here is doubtful.
     """
-    _, counts, none = _counted(target_texts(column), markers_of(unlabeled))
+    _, counts, none = _counted(column, markers_of(unlabeled))
+    counts = counts | none
     chosen, rows = _by_class(counts)
     doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
     unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
@@ -140,12 +140,15 @@ def require_target(table: Table, target: str) -> None:
         raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
 
 
-def _counted(raw: pl.Series, markers: Sequence[str]) -> tuple[pl.Series, dict[str, int], list[str]]:
-    """Cells as labels; rows by label, the most frequent first; and those of the labels that mean none."""
-    cells = label_texts(raw)
-    rows = cells.alias("label").drop_nulls().value_counts(name="rows")
-    counts = dict(rows.sort("rows", "label", descending=[True, False]).iter_rows())
-    return cells, counts, [text for text in counts if is_marker(text, markers) or not folded(text)]
+def _counted(cells: pl.Series, markers: Sequence[str]) -> tuple[pl.Series, dict[str, int], dict[str, int]]:
+    """Cells as labels; rows by label, the most frequent first; and rows by what means that there is none."""
+    labels = label_texts(cells)
+    rows = labels.alias("label").drop_nulls().value_counts(name="rows")
+    counts: dict[str, int] = {}
+    none: dict[str, int] = {}
+    for text, n in rows.sort("rows", "label", descending=[True, False]).iter_rows():
+        (none if is_marker(text, markers) or not folded(text) else counts)[text] = n
+    return labels, counts, none
 
 
 def _by_class(counts: Mapping[str, int]) -> tuple[dict[str, str], Counter[str]]:
@@ -157,18 +160,6 @@ def _by_class(counts: Mapping[str, int]) -> tuple[dict[str, str], Counter[str]]:
     return chosen, rows
 
 
-def _spellings(raw: pl.Series, classes: pl.Series) -> dict[str, dict[str, int]]:
-    """For each class that the file spells in several ways: rows by spelling, white space included."""
-    found = pl.DataFrame({"class": classes, "raw": raw}).drop_nulls().group_by("class", "raw").len("rows")
-    found = found.filter(pl.len().over("class") > 1)
-    own = pl.col("raw") == pl.col("class")
-    ordered = found.sort("class", own, "rows", "raw", descending=[False, True, True, False])
-    spellings: dict[str, dict[str, int]] = {}
-    for name, text, rows in ordered.iter_rows():
-        spellings.setdefault(name, {})[text] = rows
-    return spellings
-
-
 def refuse_doubtful(
     target: str, counts: Mapping[str, int], told: bool, classes: Sequence[str] = (), missing: Sequence[str] = ()
 ) -> None:
@@ -177,17 +168,14 @@ def refuse_doubtful(
     if not found:
         return
     found = found[:_SHOWN]
-    others = {text: n for text, n in counts.items() if text not in found}
-    said = [f"{shown(text)} in {counted(counts[text], 'row')}" for text in found]
-    rest = [f"{shown(text)} ({n:,})" for text, n in list(others.items())[:_SHOWN]]
-    rest += [f"{len(others) - _SHOWN} more"] * (len(others) > _SHOWN)
+    said = listed(f"{shown(text)} in {counted(counts[text], 'row')}" for text in found)
     no_label, a_class = (
         " ".join(f"{Parameter(name, text)}" for text in found) for name in ("unlabeled", "classes")
     )
     also = "also " if told else ""
     raise UndecidedError(
-        f"Column {shown(target)} holds {listed(said)}; pass {also}{no_label} if that means no label, or {a_class} "
-        "if that is a class." + f" Its other values are {listed(rest)}." * bool(rest)
+        f"Column {shown(target)} holds {said}; pass {also}{no_label} if that means no label, or {a_class} if that "
+        "is a class."
     )
 
 
@@ -233,18 +221,20 @@ def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     return {text: best[folded(text)] for text in counts}
 
 
-def fold_sentences(spellings: Mapping[str, Mapping[str, int]], target: str) -> list[str]:
-    """What was folded, a sentence for each class.
+def fold_sentences(counts: Mapping[str, int], chosen: Mapping[str, str], target: str) -> list[str]:
+    """Say which labels were read as one class, a sentence for each class.
 
-    >>> fold_sentences({"yes": {"yes": 3, "YES": 1}}, "churn")
+    >>> fold_sentences({"yes": 3, "YES": 1, "no": 2}, {"yes": "yes", "YES": "yes", "no": "no"}, "churn")
     ["In column 'churn', 'yes' (3 rows) and 'YES' (1 row) were read as one class, 'yes'."]
     """
-    sentences = []
-    for name, counts in spellings.items():
-        said = [f"{told_apart(text)} ({n:,} row{'s' * (n > 1)})" for text, n in list(counts.items())[:_SHOWN]]
-        said += [f"{len(counts) - _SHOWN} more"] * (len(counts) > _SHOWN)
-        sentences.append(f"In column {shown(target)}, {listed(said)} were read as one class, {shown(name)}.")
-    return sentences
+    spellings: dict[str, list[str]] = {}
+    for text in sorted(counts, key=lambda text: (chosen[text], text != chosen[text], -counts[text], text)):
+        spellings.setdefault(chosen[text], []).append(f"{told_apart(text)} ({counted(counts[text], 'row')})")
+    return [
+        f"In column {shown(target)}, {listed(texts[:_SHOWN])} were read as one class, {shown(name)}."
+        for name, texts in spellings.items()
+        if len(texts) > 1
+    ]
 
 
 def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -400,13 +390,13 @@ class GivenCells:
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
-        found, counts, none = _counted(target_texts(cells), self._markers)
-        left = {text: n for text, n in counts.items() if text not in none}
-        doubtful = [text for text in left if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
-        few = len(self._counts) <= MAX_CLASSES
-        self._counts.update(left if few else {text: left[text] for text in doubtful})
-        none += doubtful
-        return (found.is_not_null() & ~found.is_in(none).fill_null(False)).to_numpy()
+        labels, counts, none = _counted(cells, self._markers)
+        doubtful = [text for text in counts if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+        if len(self._counts) <= MAX_CLASSES:
+            self._counts.update(counts)
+        else:
+            self._counts.update({text: counts[text] for text in doubtful})
+        return (labels.is_not_null() & ~labels.is_in([*none, *doubtful]).fill_null(False)).to_numpy()
 
     def refuse(self) -> None:
         """Refuse cells of which only who wrote them can tell whether they are labels."""

@@ -155,12 +155,6 @@ def test_features_are_named_by_words_of_several_rows():
     assert KIND.feature_names(KIND.find(pl.Series("x", ["👍 👎", "👎 🎉", "🎉 👍"] * 9)))[0] == "x ~ 1"
 
 
-def test_numbers_that_are_not_read_are_told_of():
-    assert COLUMN.note == "free text"
-    rough = pl.Series([f"ca {i % 37}.{i % 7}/{i % 11}" for i in range(N)])
-    assert KIND.find(rough, forced=True).note == "free text, though most cells hold digits"
-
-
 def test_no_text_is_no_free_text():
     assert KIND.find(pl.Series([1, 2, 3])) is None
     assert KIND.find(pl.Series(["\x00", "\x01", "\x01\x00"] * 9), forced=True) is None

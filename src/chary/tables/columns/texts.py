@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array, vstack
-from sklearn.utils.extmath import randomized_svd
+from sklearn.utils.extmath import randomized_svd, svd_flip
 
 from chary.tables.cells import IDENTIFIER, TEXT, TOPIC, Column, Kind, missing_cells
 from chary.tables.table import texts
@@ -63,14 +63,14 @@ class Texts(Kind):
             return None
         topics = _topics(_weighted(seen.counts, seen.weights), sample["rows"].to_numpy(), self.n_topics)
         learned = {"places": seen.places, "weights": seen.weights, "topics": topics}
-        digits = sample["value"].str.count_matches(r"\d") > sample["value"].str.count_matches(r"\pL")
-        note = "free text" + ", though most cells hold digits" * (digits.sum() > len(sample) / 2)
-        return Column(filled.name, self.name, note, categories=_names(sample, seen, topics), learned=learned)
+        return Column(
+            filled.name, self.name, "free text", categories=_names(sample, seen, topics), learned=learned
+        )
 
     def feature_names(self, column: Column) -> list[str]:
         """A number for each topic, and its heaviest words."""
-        words = enumerate(column.categories, 1)
-        return [f"{column.name} ~ {i}" + (f" ({heavy})" if heavy else "") for i, heavy in words]
+        words = [f" ({heavy})" if heavy else "" for heavy in column.categories]
+        return [f"{column.name} ~ {i}{heavy}" for i, heavy in enumerate(words, 1)]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
         about = [heavy or f"topic {i}" for i, heavy in enumerate(column.categories, 1)]
@@ -145,9 +145,9 @@ def _topics(matrix: csr_matrix, rows: NDArray[np.uint32], n_topics: int) -> NDAr
     """The leading right singular vectors (m, k), the heaviest entry of each positive."""
     as_often = diags_array(np.sqrt(rows).astype(np.float32)) @ matrix  # a text in r rows counts r times
     k = max(1, min(n_topics, min(matrix.shape) - 1))
-    _, _, topics = randomized_svd(as_often, k, n_iter=_N_ITER, random_state=0)
-    heaviest = np.abs(topics).argmax(axis=1)
-    return np.ascontiguousarray((topics * np.sign(topics[np.arange(k), heaviest])[:, None]).T, np.float32)
+    left, _, right = randomized_svd(as_often, k, n_iter=_N_ITER, random_state=0)
+    _, topics = svd_flip(left, right, u_based_decision=False)
+    return np.ascontiguousarray(topics.T, np.float32)
 
 
 def _names(sample: pl.DataFrame, seen: _Seen, topics: NDArray[np.float32]) -> tuple[str, ...]:
@@ -340,9 +340,7 @@ def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
 def _in_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which code points are letters, digits or marks on them."""
     points = codes.astype(np.int64)
-    there = np.flatnonzero(np.bincount(points))
-    table = np.zeros(there[-1] + 1 if len(there) else 1, bool)
-    for point in there.tolist():  # no more than there are different ones
-        letter = chr(point)
-        table[point] = letter.isalnum() or unicodedata.category(letter).startswith("M")
-    return table[points]
+    in_word = np.zeros(0x110000, bool)
+    for point in np.flatnonzero(np.bincount(points)).tolist():  # no more than there are different ones
+        in_word[point] = chr(point).isalnum() or unicodedata.category(chr(point)).startswith("M")
+    return in_word[points]
