@@ -298,9 +298,7 @@ def test_folders_are_made_for_files(tmp_path):
         OSError(errno.ENOSPC, "No space left on device"),
         OSError("No space left on device (os error 28)"),
         OSError("[Errno 28] No space left on device"),  # of a file in Python that Polars wrote to
-        RuntimeError(
-            "parquet: File out of specification: [Errno 28] No space left on device"
-        ),
+        RuntimeError("parquet: File out of specification: [Errno 28] No space left on device"),
         RuntimeError("parquet: underlying IO error: No space left on device (os error 28)"),
     ],
 )

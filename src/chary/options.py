@@ -220,9 +220,7 @@ class Options:
     by: Names = _audit("judge", "COLUMN", "Show the accuracy for each value of a column.", ())
     hide: Names = _audit("judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ())
     show: Names = _audit("judge review", "COLUMN", "Show a column although it gives the label away.", ())
-    annotator: Names = _audit(
-        "judge review", "FILE", "Another person's answers: a filled-in sheet, or a column in it.", ()
-    )
+    annotator: Names = _audit("judge review", "FILE", "Another person's answers: a filled-in sheet.", ())
     learner: Any = _learning(
         "label draw",
         "NAME",

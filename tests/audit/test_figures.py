@@ -182,31 +182,6 @@ def test_skipped_rows_are_wrong_in_their_slice():
     assert (found.score.low, found.score.high) == neutral(6, 10, 200, skipped=4)
 
 
-@pytest.mark.parametrize(
-    ("truth", "labels", "counts", "complaint"),
-    [
-        (["a"], ["a", "b"], {"a": 9, "b": 9}, "one value for each"),
-        ([], [], {"a": 9}, "one value for each"),
-        (["a", "a"], ["a", "a"], {"a": 1}, "counts"),
-        (["a"], ["b"], {"a": 1}, "counts"),
-    ],
-)
-def test_refuses_what_does_not_fit(truth, labels, counts, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        judge_labels(truth, labels, counts)
-
-
-@pytest.mark.parametrize(
-    ("labels", "skipped"),
-    [(["a", "a"], [True]), (["a", "a"], [1, 0]), (["a", "a"], [[True], [False]]), ([["a"], ["a"]], [True, False])],
-)
-def test_refuses_skipped_rows_that_are_not_one_answer_each(labels, skipped):
-    with pytest.raises(ValueError, match="one value for each audited row is needed"):
-        judge_labels(["a", "b"], labels, {"a": 9}, skipped=np.array(skipped))
-    with pytest.raises(ValueError, match="one value for each audited row is needed"):
-        judge_labels([["a"]], [["a"]], {"a": 9}, skipped=np.array([[True]]))
-
-
 def test_scores_of_classes_are_their_own_audits():
     y_true = np.array(["a"] * 6 + ["b"] * 9)
     y_pred = np.array(["a"] * 4 + ["b"] * 10 + ["a"])

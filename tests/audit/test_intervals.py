@@ -271,15 +271,7 @@ def test_a_running_interval_that_came_down_to_one_share_keeps_it():
 
 @pytest.mark.parametrize(
     ("correct", "skipped", "complaint"),
-    [
-        ([], None, "true or false"),
-        ([1, 0], None, "true or false"),
-        ([True, False], [True, False], "skipped"),
-        ([True, False], [False], "skipped"),
-        ([True] * 11, None, "drawn from 10"),
-        ([[True, False]], None, "true or false"),
-        ([True, False], [0, 1], "true or false"),
-    ],
+    [([True, False], [True, False], "skipped"), ([True] * 11, None, "drawn from 10")],
 )
 def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
     with pytest.raises(ValueError, match=complaint):

@@ -119,7 +119,7 @@ def test_numbers_retyped_are_still_the_class(tmp_path):
     frame.write_csv(path)
     found = read_audit(path, table, "y", labels)
     assert found.labels.tolist() == ["1", "2", "1", "2"]
-    assert "'1.0' was read as the class '1'" in found.notes[0]
+    assert "'1.0' was read as '1'" in found.notes[0]
 
 
 def test_a_sheet_of_an_older_version_is_read_and_grows(tmp_path):

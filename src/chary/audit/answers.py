@@ -216,26 +216,26 @@ def match_answers(
     classes: Sequence[str],
     markers: Sequence[str] = (),
     chosen: str = RANDOM,
-    others: Mapping[str, tuple[Table, str]] | None = None,
+    others: Sequence[Table] = (),
 ) -> AuditAnswers:
     """The answers of a sheet by row of the table, each as the class that it means.
 
-    ``others`` are further people's sheets, and the column of each that holds the answers.
+    ``others`` are further people's sheets.
     """
-    people = {audit.path or audit.name: (audit, target), **(others or {})}
-    if len(people) == len(others or {}):
+    people = {sheet.path or sheet.name: sheet for sheet in [audit, *others]}
+    if len(people) == len(others):
         raise TableError(f"{audit.name} was given twice; give each person's answers once.")
-    sheets = list(people.values())
-    rows = [sheet_rows(sheet, cells, column, chosen) for sheet, column in sheets]
+    rows = [sheet_rows(sheet, cells, target, chosen) for sheet in people.values()]
     every = SheetRows({}, max(of_one.n_drawn for of_one in rows), [*audit.notes])
-    notes, said = every.notes, list[dict[int, str]]()
-    for (sheet, _), of_one in zip(sheets, rows, strict=True):
+    notes = every.notes
+    for sheet, of_one in zip(people.values(), rows, strict=True):
         for place, row in of_one.by_place.items():
             if every.by_place.setdefault(place, row).number != row.number:
                 raise TableError(f"{sheet.name} and {audit.name} are two draws; give sheets of one draw.")
         notes += of_one.notes
-        said.append({i: known_class(row.answer, classes, notes, markers) for i, row in of_one.by_place.items()})
-    said = _with_new_classes_folded(said, classes, notes)
+    answers_given = [row.answer for of_one in rows for row in of_one.by_place.values()]
+    class_of = classes_meant(Counter(answers_given), classes, markers, notes)
+    said = [{place: class_of[row.answer] for place, row in of_one.by_place.items()} for of_one in rows]
     told, annotators, n_drawn = said[0], None, every.n_drawn
     if len(people) > 1:
         annotators = Annotators(list(people), said)
@@ -259,20 +259,35 @@ def match_answers(
     return replace(answers, annotators=annotators, stopped=origin_of(audit).stopped)
 
 
-def known_class(answer: str, classes: Sequence[str], notes: list[str], markers: Sequence[str]) -> str:
-    """The class that an answer means: itself, or a known class that a spreadsheet may have retyped."""
+def classes_meant(
+    answers: Mapping[str, int], classes: Sequence[str], markers: Sequence[str], notes: list[str]
+) -> dict[str, str]:
+    """Find the class that each answer means, of answers and their counts; what is read otherwise is noted.
+
+    An answer is itself, or a known class that a spreadsheet may have retyped. Spellings of a new class are one.
+    """
+    class_of = {answer: answer and _class_meant(answer, classes, markers) for answer in answers}
+    new: Counter[str] = Counter()
+    for answer, n_rows in answers.items():
+        if class_of[answer] not in ("", SKIPPED, *classes):
+            new[class_of[answer]] += n_rows
+    chosen = chosen_spellings(new)
+    class_of = {answer: chosen.get(name, name) for answer, name in class_of.items()}
+    for answer, name in class_of.items():
+        if name not in (as_typed(answer), SKIPPED):
+            notes.append(f"The answer {shown(answer)} was read as {shown(name)}.")
+    return class_of
+
+
+def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:
     typed = as_typed(answer)
     for text in (answer, typed, typed.removeprefix("'")):
-        if text in classes or not answer:
+        if text in classes:
             return text
-    answer = typed
-    if is_marker(answer, markers):
+    same = [name for name in classes if _same(name, typed)]
+    if is_marker(typed, markers) or (len(same) != 1 and is_no_answer(typed)):
         return SKIPPED
-    same = [name for name in classes if _same(name, answer)]
-    if len(same) == 1:
-        notes.append(f"The answer {shown(answer)} was read as the class {shown(same[0])}.")
-        return same[0]
-    return SKIPPED if is_no_answer(answer) else answer
+    return same[0] if len(same) == 1 else typed
 
 
 def _same(name: str, answer: str) -> bool:
@@ -282,16 +297,6 @@ def _same(name: str, answer: str) -> bool:
         return float(name.replace(",", ".")) == float(answer.replace(",", "."))
     except ValueError:
         return False
-
-
-def _with_new_classes_folded(
-    told: list[dict[int, str]], classes: Sequence[str], notes: list[str]
-) -> list[dict[int, str]]:
-    """Spellings of classes that no label has, as one class each."""
-    new = Counter(text for one in told for text in one.values() if text not in {"", SKIPPED, *classes})
-    chosen = chosen_spellings(new)
-    notes += [f"The answer {shown(a)} was read as {shown(b)}." for a, b in chosen.items() if a != b]
-    return [{place: chosen.get(text, text) for place, text in one.items()} for one in told]
 
 
 def _new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,23 +30,17 @@ _SAME = 0.2  # the agreement beyond chance (kappa) of a column of classes with t
 # Names of columns that a labeller wrote, whatever their cells look like.
 _LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}  # anywhere in the name
 _OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at its end
-_SHORTEST_WORD = 3  # letters; "is" or "of" in two names says nothing
-# Nor do words for whatever a column holds: "Type_of_Breach" and "Entity_Type" have nothing to do with each other.
-_GENERIC = {"category", "class", "code", "group", "kind", "name", "number", "status", "type", "value"}
-# A word that so many other columns have, too, says what the table is about, not who labelled it.
-_COMMON_WORD = 3
-_MOST_VALUES = 20  # different values of a column that may hold labels
 
 
 def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     """Find what a person who answers must not see: what was said to hide, and what gives the labels away.
 
     The second are columns whose name says that a labeller wrote them (``llm_reason``, ``vendor_label``,
-    ``rule_confidence``) or that share a word with the column under test and may hold labels or a confidence. And
-    columns from which a label can be told, looked for in the filled cells of up to 2,000 rows: those that hold the
-    same classes and mostly agree with it, those of which each value goes with one label, and texts that name it. A
-    column of measurements is none of them: a rule may be made of it, and a person needs it, too. What ``show``
-    names is left out of them, and all of them are if nothing else would be left to label a row by.
+    ``rule_confidence``). And columns from which a label can be told, looked for in the filled cells of up to 2,000
+    rows: those that hold the same classes and mostly agree with it, those of which each value goes with one label,
+    and texts that name it. A column of measurements is none of them: a rule may be made of it, and a person needs
+    it, too. What ``show`` names is left out of them, and all of them are if nothing else would be left to label a
+    row by.
     """
     source, options = tested.source, tested.options
     hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
@@ -60,11 +54,7 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     numbers = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK)).ravel().tolist()
     cells = source.rows([row for row in numbers if row < source.n_rows], [*options.labels, *candidates])
     revealing = {name for name in candidates if _has_name_of_labeller(name)}
-    n_columns_with = Counter(word for name in others for word in set(_words(name).split()))
     for column in options.labels:
-        for name in candidates:
-            if _shares_word(column, name, n_columns_with) and _may_hold_labels(cells[name]):
-                revealing.add(name)
         all_labels = tested.of(cells[column])
         labelled_rows = cells.filter([label is not None for label in all_labels])
         labels = [label for label in all_labels if label is not None]
@@ -82,29 +72,6 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
 def _has_name_of_labeller(name: str) -> bool:
     words = _words(name).split()
     return bool(_LABELLERS.intersection(words)) or (bool(words) and words[-1] in _OUTPUTS)
-
-
-def _shares_word(judged: str, name: str, n_columns_with: Mapping[str, int]) -> bool:
-    """Tell whether a column shares a word with the name of the judged one that few other columns have."""
-    shared = set(_words(judged).split()) & set(_words(name).split()) - _GENERIC
-    return any(len(word) >= _SHORTEST_WORD and n_columns_with[word] < _COMMON_WORD for word in shared)
-
-
-def _may_hold_labels(cells: pl.Series) -> bool:
-    """Tell whether a column may hold labels or a confidence: no identifier, date, or text to label by."""
-    if not can_be_text(cells.dtype):
-        return False
-    filled = [text for text in texts(cells).fill_null("") if text.strip()]
-    if not filled:
-        return False
-    if len(set(filled)) <= _MOST_VALUES:
-        return True
-    try:
-        numbers = [float(text.replace(",", ".").rstrip(" %")) for text in filled]
-    except ValueError:
-        return False
-    is_whole = all(number.is_integer() for number in numbers)
-    return not is_whole and 0 <= min(numbers) <= max(numbers) <= 100
 
 
 def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str]) -> bool:

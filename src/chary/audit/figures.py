@@ -182,9 +182,10 @@ def judge_labels(
     >>> found.confusions
     {('fraud', 'fine'): 2}
     """
-    truth, labels, unknown = _rows(truth, labels, skipped)
+    truth = np.asarray(truth, dtype=object)
+    labels = np.asarray(labels, dtype=object)
+    unknown = _mask(skipped, len(labels))
     population = sum(counts.values())
-    _check_sample(labels, counts)
     correct = ~unknown & _equal(truth, labels)
     names = list(dict.fromkeys([*counts, *truth[~unknown].tolist()]))
     names = [name for name in names if name is not None]
@@ -319,9 +320,9 @@ def slice_scores(
     >>> print(found["s"].score, found["e"].score)
     0.0% (0.0% to 36.0%) None
     """
-    values, right, unknown = _rows(slices, correct, skipped)
-    _check_sample(values, counts)
-    right = right.astype(bool) & ~unknown
+    values = np.asarray(slices, dtype=object)
+    unknown = _mask(skipped, len(values))
+    right = np.asarray(correct, dtype=bool) & ~unknown
     has_value = {value: _equal(values, value) for value in counts}
     n_audited = {value: int(rows.sum()) for value, rows in has_value.items()}
     n_large = sum(n >= MIN_PER_CLASS for n in n_audited.values())
@@ -371,7 +372,7 @@ def compare(
     """
     first = np.asarray(first_correct, dtype=bool)
     second = np.asarray(second_correct, dtype=bool)
-    unknown = np.zeros(len(first), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
+    unknown = _mask(skipped, len(first))
     if not first.shape == second.shape == unknown.shape or (unknown & (first | second)).any():
         raise ValueError("skipped must name rows that neither has right: one value for each drawn row.")
     only_first = int(np.sum(first & ~second))
@@ -506,21 +507,9 @@ def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: fl
     return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
 
 
-def _rows(
-    first: ArrayLike, second: ArrayLike, skipped: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[Any], Mask]:
-    a, b = np.asarray(first, dtype=object), np.asarray(second, dtype=object)
-    unknown = np.zeros(len(a), dtype=bool) if skipped is None else np.asarray(skipped)
-    if not (a.shape == b.shape == unknown.shape and a.ndim == 1 and len(a) and unknown.dtype == bool):
-        raise ValueError(f"one value for each audited row is needed; got {a.shape}, {b.shape}, {unknown.shape}.")
-    return a, b, unknown
-
-
 def _equal(values: NDArray[Any], other: Any) -> Mask:
     return np.asarray(values == other, dtype=bool) & (values != None)  # noqa: E711 (elementwise)
 
 
-def _check_sample(values: NDArray[Any], counts: Mapping[Any, int]) -> None:
-    for value, n in Counter(values.tolist()).items():
-        if n > counts.get(value, 0):
-            raise ValueError(f"{n} audited rows have {value!r}, more than counts say of the whole table.")
+def _mask(skipped: ArrayLike | None, n: int) -> Mask:
+    return np.zeros(n, dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)

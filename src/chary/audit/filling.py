@@ -180,8 +180,9 @@ class Stopping:
 
     def limits(self, answers: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
         """After every row up to the last look: arrays, empty before the first."""
-        n = next((i for i, answer in enumerate(answers) if not answer), len(answers))
-        n -= 0 if n == len(answers) else n % LOOKS
+        n = [*answers, ""].index("")
+        if n < len(answers):
+            n -= n % LOOKS
         if not n:
             return np.empty(0), np.empty(0)
         skipped = np.array([answer == SKIPPED for answer in answers[:n]])
@@ -196,10 +197,6 @@ class Stopping:
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False
         share = f"between {percent(low[-1])} and {percent(high[-1])} of the labels are right"
         now = f"After {len(low)} rows: {share} (valid whenever you stop)."
-        if self.width is None:
+        if self.width is None or not (high - low <= self.width).any():
             return now, False
-        is_narrow = high - low <= self.width
-        if not is_narrow.any():
-            return now, False
-        n_needed = int(is_narrow.argmax()) + 1
-        return f"Done: the interval is {self.width:.0%} wide or less after {n_needed} rows. {now}", True
+        return f"Done: the interval is {self.width:.0%} wide or less. {now}", True

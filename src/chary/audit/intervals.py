@@ -204,12 +204,12 @@ def sequence(
     >>> low[[9, 26, 29]].round(3), high[[9, 26, 29]].round(3)
     (array([0.584, 0.792, 0.792]), array([1.   , 1.   , 0.992]))
     """
-    right = _answers(correct)
-    unknown = np.zeros(len(right), dtype=bool) if skipped is None else _answers(skipped)
+    right = np.asarray(correct, dtype=bool)
+    unknown = np.zeros(len(right), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
     _check_level(level)
     if len(right) > population:
         raise ValueError(f"{len(right):,} rows cannot be drawn from {population:,}; give the size of the pool.")
-    if unknown.shape != right.shape or (right & unknown).any():
+    if (right & unknown).any():
         raise ValueError("skipped must name rows of correct that are not right: one value for each drawn row.")
     t = np.arange(1, len(right) + 1)
     low = _fewest_likely(np.cumsum(right), t, population, level)
@@ -283,8 +283,8 @@ def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tup
 
     if not x:
         return 0
-    start, likeliest = (0, _STEPS * x // n) if population is None else (x, population * x // n)
-    start += bisect_left(range(start, likeliest), True, key=lambda right: look(right)[2] > risk)
+    likeliest = (population or _STEPS) * x // n
+    start = bisect_left(range(likeliest), True, key=lambda right: look(right)[2] > risk)
     while start < likeliest:
         chance, below, _ = look(start)
         if chance > risk:
@@ -312,13 +312,6 @@ def _log_likelihood(right: Ints, s: Ints, t: Ints, population: int) -> Floats:
     wrong, missed = population - right, t - s
     chosen = gammaln(right + 1) - gammaln(right - s + 1) + gammaln(wrong + 1) - gammaln(wrong - missed + 1)
     return chosen + gammaln(population - t + 1) - gammaln(population + 1)
-
-
-def _answers(values: ArrayLike) -> NDArray[np.bool_]:
-    answers = np.asarray(values)
-    if answers.ndim != 1 or not len(answers) or answers.dtype != bool:
-        raise ValueError(f"one true or false for each drawn row is needed; got {answers.dtype}, {answers.shape}.")
-    return answers
 
 
 def _check_counts(correct: int, n: int, skipped: int, level: float) -> None:

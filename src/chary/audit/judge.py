@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, listed, shown
 from chary.audit import figures
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
-from chary.audit.answers import Audit, AuditAnswers, known_class, match_answers
+from chary.audit.answers import Audit, AuditAnswers, classes_meant, match_answers
 from chary.audit.blind import hidden_columns
 from chary.audit.figures import Difference, Judgement, Score, Slice, pair_counts
 from chary.audit.sheet import (
@@ -41,7 +41,7 @@ from chary.tables import TableError
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers
 from chary.tables.source import Source, from_dataframe
-from chary.tables.table import Table, blank_rows_note, can_be_text, texts
+from chary.tables.table import blank_rows_note, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,
     chosen_spellings,
@@ -158,7 +158,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     ----------
     source : Source
         From ``open_source``.
-    truth : path, column name or array of shape (n,)
+    truth : path or array of shape (n,)
         A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
         the figures hold only if the rows looked at were drawn at random from all, which nothing here can check.
     options : Options
@@ -326,19 +326,17 @@ def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) 
 def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     """The answers of a sheet, or those given for all rows, missing where nobody looked; see ``judge_table``."""
     source, options = tested.source, tested.options
-    is_name = isinstance(truth, str) and truth in source.names
-    if isinstance(truth, (str, os.PathLike)) and not is_name:
+    if isinstance(truth, (str, os.PathLike)):
         return _read_sheet(truth, tested)
     if options.annotator:
         raise TableError("Answers of several people are read from sheets; pass the path of the first.")
-    if is_name and truth in options.labels:
-        raise TableError(f"Column {shown(truth)} holds the labels under test; the truth must come from elsewhere.")
-    column = source.columns([truth])[truth] if is_name else from_dataframe({"truth": truth})["truth"]
+    column = from_dataframe({"truth": truth})["truth"]
     if len(column) != source.n_rows:
         raise TableError(f"The truth has {len(column):,} values for {source.n_rows:,} rows; give one for each.")
-    given, notes, markers = label_texts(column), list[str](), markers_of(options.unlabeled)
-    read = {text: known_class(text, tested.classes, notes, markers) for text in given.unique().drop_nulls()}
-    told = given.replace_strict(read, default=None, return_dtype=pl.String)
+    given, notes = label_texts(column), list[str]()
+    counts = Counter(given.drop_nulls().to_list())
+    class_of = classes_meant(counts, tested.classes, markers_of(options.unlabeled), notes)
+    told = given.replace_strict(class_of, default=None, return_dtype=pl.String)
     rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
     if len(rows) < 2:
         raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
@@ -354,11 +352,12 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
         raise TableError(f"{sheet.name} was drawn to audit a model; draw one from all rows with ", draw_again, ".")
     never = {*options.labels, options.confidence, *options.hide, *Options.kept(origin.options).hide}
     cells = cells_by_row(source, _visible(source, never, origin))
-    markers, people = markers_of(options.unlabeled), dict[str, tuple[Table, str]]()
-    for who in options.annotator:
-        people[who] = (sheet, who) if who in sheet.frame.columns else (read_sheet(who), TRUTH)
-    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, others=people)
-    columns_shown = _columns_shown([sheet, *(of_one for of_one, _ in people.values())], options, origin)
+    others = [read_sheet(path) for path in options.annotator]
+    markers = markers_of(options.unlabeled)
+    found = match_answers(sheet, cells, TRUTH, tested.classes, markers, others=others)
+    # A person could see the columns of the draw, and those that were added to a sheet.
+    names = [*origin.shown, *(name for one in [sheet, *others] for name in one.frame.columns)]
+    columns_shown = tuple(name for name in dict.fromkeys(names) if not name.startswith("chary_"))
     warnings = [
         f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures may be too good."
         for name in options.labels
@@ -370,14 +369,6 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
         changed_labels=_changed_labels(tested, origin),
         columns_shown=columns_shown,
     )
-
-
-def _columns_shown(sheets: Sequence[Table], options: Options, origin: SheetOrigin) -> tuple[str, ...]:
-    """List the columns that a person could see: those of the draw, and those that were added to a sheet."""
-    names = list(origin.shown)
-    for sheet in sheets:
-        names += [name for name in sheet.frame.columns if not name.startswith("chary_")]
-    return tuple(name for name in dict.fromkeys(names) if name not in options.annotator)
 
 
 def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, str]:

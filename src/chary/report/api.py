@@ -189,7 +189,7 @@ def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options:
         It is not changed.
     labels : str, or two of them
         The column of labels under test; several are also compared.
-    audit : path, column name or array of shape (n,)
+    audit : path or array of shape (n,)
         A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where nobody looked:
         then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
         A pandas Series is aligned by its index, with that of a pandas frame or with row numbers from 0.
