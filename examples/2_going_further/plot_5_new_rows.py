@@ -33,7 +33,7 @@ months = range(1, len(raises) + 1)
 comparisons = [model.compare(customers(300, euros).drop(columns="churn")) for euros in raises]
 shares, colours, names = [], [], []
 for comparison in comparisons:
-    if comparison.alike:
+    if comparison.verdict == "alike":
         shares.append(0.0)
         colours.append("#009E73")
         names.append("alike")

@@ -8,6 +8,8 @@ import pytest
 from sklearn.pipeline import Pipeline
 
 from chary.labelling.drift import (
+    ALIKE,
+    DIFFERENT,
     UNCHECKED,
     EventCounts,
     compare_with_reference,
@@ -53,20 +55,20 @@ def compared(model, *frames):
 
 def test_rows_that_are_alike_are_said_to_be(model):
     found = compared(model, new_rows(1_204, 1))
-    assert found.alike is True
+    assert found.verdict == ALIKE
     assert found.sentence == "The 1,204 rows have the values, ranges and missing cells that the model knows."
     assert repr(found) == found.sentence
 
 
 def test_alike_rows_are_seldom_accused_however_few_they_are(model):
     comparisons = [compared(model, new_rows(n, seed)) for n in (1, 30, 200) for seed in range(40, 90)]
-    assert sum(not found.alike for found in comparisons) <= 3  # promised is 1 of 100
+    assert sum(found.verdict != ALIKE for found in comparisons) <= 3  # promised is 1 of 100
 
 
 def test_ten_in_a_hundred_more_are_called_different_and_five_are_not(model):
-    for n_new, alike in ((100, False), (50, True)):
+    for n_new, verdict in ((100, DIFFERENT), (50, ALIKE)):
         east = pl.when(pl.int_range(pl.len()) < n_new).then(pl.lit("east")).otherwise(pl.col("region"))
-        assert compared(model, new_rows(1_000, 2, region=east)).alike is alike
+        assert compared(model, new_rows(1_000, 2, region=east)).verdict == verdict
 
 
 def test_what_differs_most_is_named(model):
@@ -82,7 +84,7 @@ def test_what_differs_most_is_named(model):
         dtype = new_rows(1, 0).schema[column]
         found = compared(model, new_rows(300, 2, **{column: pl.lit(cells).cast(dtype)}))
         first = found.columns[0]
-        assert found.alike is False
+        assert found.verdict == DIFFERENT
         assert first.column == column
         assert first.what.startswith(what)
         assert first.here == pytest.approx(new, abs=0.02)
@@ -102,7 +104,7 @@ def test_two_columns_are_named_and_more_are_figures(model):
 
 
 def test_a_few_rows_can_differ(model):
-    assert compared(model, new_rows(5, 4, region=pl.lit("east"))).alike is False
+    assert compared(model, new_rows(5, 4, region=pl.lit("east"))).verdict == DIFFERENT
 
 
 def test_parts_add_up_in_any_order(model):
@@ -125,7 +127,7 @@ def test_a_rare_and_a_missing_group_have_names_of_their_own():
 def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
     old = Pipeline(model.steps)
     found = compared(old, new_rows(30, 6), new_rows(10, 7))
-    assert (found.alike, found.verdict, found.n_rows) == (None, UNCHECKED, 40)
+    assert (found.verdict, found.n_rows) == (UNCHECKED, 40)
     sentence = "The 40 rows could not be compared with those the model learned from: "
     assert found.sentence == sentence + "the model file has no figures to compare with."
     assert compare_with_reference(model, EventCounts()).sentence.endswith(": there are no rows.")
@@ -150,7 +152,7 @@ def test_a_model_that_was_saved_finds_the_same_whatever_the_order_of_its_columns
     save_model(model, tmp_path / "m.chary")
     new = frame[:300].with_columns(said=pl.lit("they fit very well"))
     assert compared(load_model(tmp_path / "m.chary"), new) == compared(model, new)
-    assert compared(model, new).alike
+    assert compared(model, new).verdict == ALIKE
 
 
 def broken(reference):

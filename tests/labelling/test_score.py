@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from chary import DiverseEnsembleClassifier
 from chary.labelling import Predictor, predict_table
-from chary.labelling.score import load_table_model, probability_names
+from chary.labelling.score import probability_names
 from chary.model_file import save_model
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.table import refuse_taken
@@ -168,10 +168,12 @@ def test_a_table_model_without_self_training_predicts_too(tmp_path):
     X, codes = preparation.transform(frame), np.where(np.arange(60) < 40, frame["x"].to_numpy() > 0, -1)
     classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X, codes)
     save_model(Pipeline([("prepare", preparation), ("classify", classifier)]), tmp_path / "m.chary")
-    added = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame, "new.csv", ","))
+    added = predict_table(Predictor.from_file(tmp_path / "m.chary").model, Table(frame, "new.csv", ","))
     assert set(added["chary_label"]) <= {"0", "1"}
     assert added["chary_confidence"].is_between(0, 1).all()
-    more = predict_table(load_table_model(tmp_path / "m.chary"), Table(frame, "new.csv", ","), probabilities=True)
+    more = predict_table(
+        Predictor.from_file(tmp_path / "m.chary").model, Table(frame, "new.csv", ","), probabilities=True
+    )
     assert list(more) == ["chary_label", "chary_confidence", "chary_p_0", "chary_p_1"]
     assert (more["chary_p_0"] + more["chary_p_1"]).is_between(0.9998, 1.0002).all()
     assert ((more["chary_p_1"] > 0.5) == (more["chary_label"] == "1")).all()
@@ -184,7 +186,7 @@ def test_a_model_that_takes_no_tables_is_refused(tmp_path):
     for number, one in enumerate((model, model[-1])):
         save_model(one, tmp_path / f"{number}.chary")
         with pytest.raises(TableError, match=r".chary' is not a model of a table; use one that"):
-            load_table_model(tmp_path / f"{number}.chary")
+            Predictor.from_file(tmp_path / f"{number}.chary")
 
 
 @given(st.lists(st.text(min_size=1, max_size=100), unique=True, max_size=8))

@@ -66,13 +66,13 @@ def test_new_rows_are_compared_with_those_it_learned_from(saved, tmp_path):
     path, new = saved
     model = chary.load(path)
     new.to_csv(tmp_path / "new.csv", index=False)
-    assert model.compare(new).alike
+    assert model.compare(new).verdict == "alike"
     assert model.compare(tmp_path / "new.csv") == model.compare(new)
     assert (
         str(model.compare(new)) == "The 150 rows have the values, ranges and missing cells that the model knows."
     )
     moved = model.compare(new.assign(town="Atlantis", x=new["x"] + 30))
-    assert moved.alike is False
+    assert moved.verdict == "different"
     assert {shift.column for shift in moved.columns} == {"x", "town"}
 
 

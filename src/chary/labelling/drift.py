@@ -72,11 +72,6 @@ class RowComparison:
     columns: list[ColumnShift] = field(default_factory=list)  # that differ, the most different first
 
     @property
-    def alike(self) -> bool | None:
-        """None: it cannot be told."""
-        return None if self.verdict == UNCHECKED else self.verdict == ALIKE
-
-    @property
     def sentence(self) -> str:
         """What was found, and what it means."""
         rows = f"The {self.n_rows:,} rows"

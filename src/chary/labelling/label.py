@@ -280,30 +280,23 @@ class Counts:
     """How many rows have each label, from where, and of which confidence; of parts of a table they add up."""
 
     labels: NDArray[np.int64]  # (3, C) by SOURCES and class
-    learned: ConfidenceHistogram
-    predicted: ConfidenceHistogram
+    rest: ConfidenceHistogram  # new labels
     settled: ConfidenceHistogram  # new labels that the model says in the end, too
 
     @classmethod
     def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
         """Of some rows."""
-        given, learned, predicted = by_source = [rows.source == name for name in SOURCES]
+        by_source = [np.bincount(rows.codes[rows.source == name], minlength=n_classes) for name in SOURCES]
+        is_new = rows.source != GIVEN
         return cls(
-            np.array([np.bincount(rows.codes[those], minlength=n_classes) for those in by_source], dtype=np.int64),
-            *(
-                ConfidenceHistogram.of(rows.confidence[those])
-                for those in (learned, predicted, ~given & rows.settled)
-            ),
+            np.array(by_source, dtype=np.int64),
+            ConfidenceHistogram.of(rows.confidence[is_new]),
+            ConfidenceHistogram.of(rows.confidence[is_new & rows.settled]),
         )
 
     def plus(self, other: Counts) -> Counts:
         """The rows of both."""
-        return Counts(
-            self.labels + other.labels,
-            self.learned.plus(other.learned),
-            self.predicted.plus(other.predicted),
-            self.settled.plus(other.settled),
-        )
+        return Counts(self.labels + other.labels, self.rest.plus(other.rest), self.settled.plus(other.settled))
 
     @property
     def n(self) -> int:
@@ -314,11 +307,6 @@ class Counts:
     def n_new(self) -> int:
         """Rows that nobody labelled."""
         return int(self.labels[1:].sum())
-
-    @property
-    def rest(self) -> ConfidenceHistogram:
-        """Their confidence."""
-        return self.learned.plus(self.predicted)
 
 
 @dataclass(frozen=True, kw_only=True)

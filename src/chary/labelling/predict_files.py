@@ -34,7 +34,6 @@ from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
 from chary.tables.table import blank_rows_note, total_bytes
 
-_MOST_DEATHS = 3  # of Dask workers on one file, which is then given up
 # What one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
 _LEAST_MEMORY = 400 << 20
 # Bytes of a row group that is written, where rows are long.
@@ -125,7 +124,7 @@ def label_files(
             except Exception as error:
                 if type(error).__name__ != "KilledWorker":
                     raise
-                outcomes[task.output] = TableError(f"{task.source}: its worker died {_MOST_DEATHS} times.")
+                outcomes[task.output] = TableError(f"{task.source}: the workers that labelled it died.")
             seen(task, n_rows, 1.0)
     return [outcomes[task.output] for task in tasks]
 
@@ -311,14 +310,10 @@ def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator
 def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[Submit]:
     """Have the workers of a Dask cluster label a file each."""
     try:
-        dask, distributed = importlib.import_module("dask"), importlib.import_module("distributed")
+        distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise TableError("A Dask cluster needs the package dask: pip install 'chary[dask]'.") from error
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": _MOST_DEATHS - 1}),
-        distributed.Client(address) as client,
-        client.get_executor(pure=False) as pool,
-    ):
+    with distributed.Client(address) as client, client.get_executor(pure=False) as pool:
         # Made on a worker, so that others can make it again if that is lost.
         model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
 

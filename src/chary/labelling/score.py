@@ -24,7 +24,7 @@ from chary._threads import one_thread, refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
 from chary.labelling.drift import EventCounts, Floats, count_events
 from chary.method.estimators import predict_scores
-from chary.model_file import load_bytes, load_model, read_model_file
+from chary.model_file import load_bytes, read_model_file
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.formats.base import Batch
 from chary.tables.source import from_dataframe, in_blocks
@@ -305,11 +305,6 @@ def about(name: str | None) -> Iterator[None]:
         yield
     except TableError as error:
         raise TableError(f"{name}: ", *error.args) if name else error from None
-
-
-def load_table_model(path: str | os.PathLike[str]) -> Pipeline:
-    """Read a model that takes tables, as ``label_table`` makes them."""
-    return _require_table_model(load_model(path), Path(path).name)
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:

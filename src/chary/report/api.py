@@ -26,7 +26,6 @@ from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, 
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import Explainer, explainer
 from chary.labelling.label import Pace, write_rows_to_check
-from chary.labelling.score import load_table_model
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
 from chary.report.page import render_judged, render_page
@@ -279,7 +278,7 @@ def load(path: str | os.PathLike[str]) -> TableModel:
     >>> model.predict({"x": [1, 9]}).tolist()
     ['a', 'b']
     """
-    return TableModel(load_table_model(path))
+    return TableModel(Predictor.from_file(path).model)
 
 
 def predictor(
