@@ -1,7 +1,5 @@
 """A model fitted with an audit: what it is judged by, that nothing leaks, nothing is chosen by peeking."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from chary import DiverseEnsembleClassifier, FixedThreshold, SelfTrainingClassifier
-from chary.audit import draw, interval, score, sequence, smallest_audit
+from chary.audit import draw, interval, score, smallest_audit
 from chary.audit.acceptance import ERRORS
 from chary.audit.answers import AuditAnswers
 from chary.audit.model import cross_fitted_score, fit_with_audit
@@ -325,19 +323,6 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     assert unskipped.accuracy.correct == figures.accuracy.correct
     for name, recall in figures.classes.items():
         assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
-
-
-def test_before_the_end_of_an_audit_that_one_may_look_at_a_model_has_its_accuracy_alone(biased):
-    X, _, labels, answers = biased
-    unfinished = replace(answers, n_drawn=60, stopped=True)
-    _, every = merge(labels, unfinished)
-    _, figures = audit_model(make, X, every, unfinished, error=0.3)
-    low, high = sequence(figures.correct, int((~labels.labeled).sum()))
-    assert (figures.accuracy.low, figures.accuracy.high) == (low[-1], high[-1])
-    assert figures.after is figures.balanced is figures.comparison is None
-    assert (figures.classes, figures.acceptances) == ({}, [])
-    assert figures.asked.n_accepted == figures.rounds == 0
-    assert figures.notes[0] == unfinished.unfinished_sentence
 
 
 def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():

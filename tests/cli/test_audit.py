@@ -72,23 +72,6 @@ def test_a_larger_draw_adds_rows_and_keeps_the_answers(animals, run, keys, row_n
     assert row_numbers(sheet) == whole  # one draw, in two steps or in one
 
 
-def test_what_is_no_sheet_of_the_table_is_not_enlarged(animals, run):
-    path, _ = animals
-    sheet = path.with_name("animals.audit.csv")
-    sheet.write_text("a,b\n1,2\n")
-    code, _, err = run("audit", "draw", path, "-t", "animal")
-    assert code == 1
-    assert "exists already and cannot be enlarged (animals.audit.csv has no column 'chary_row'" in err
-    assert sheet.read_text() == "a,b\n1,2\n"
-
-
-@pytest.mark.parametrize(("k", "said"), [(1, "-k"), (10_000, "cannot be drawn")])
-def test_draw_refuses_impossible_sizes(animals, k, said, run):
-    code, _, err = run("audit", "draw", animals[0], "-t", "animal", "-k", k)
-    assert code == 1
-    assert said in err
-
-
 def next_command(out):
     return shlex.split(out.rpartition("Next:  ")[2])[1:]
 
@@ -391,19 +374,6 @@ def test_a_sheet_behind_a_link_is_the_one_that_is_filled_in(drawn, run, keys, an
     assert answers(real)[:3] == ["cat", "dog", ""]
     assert real.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in real.parent.iterdir()] == ["real.csv"]
-
-
-def test_remains_of_a_killed_start_are_swept_at_the_next(drawn, run, keys):
-    path, _ = drawn
-    code = (
-        "import os, sys; from chary._files import atomic_write\n"
-        "with atomic_write(sys.argv[1], overwrite=True): os.kill(os.getpid(), 9)"
-    )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
-    assert len(list(path.parent.glob(".*.part"))) == 1
-    keys("q")
-    assert run("audit", "fill", path)[0] == 0
-    assert list(path.parent.glob(".*.part")) == []
 
 
 # ---------------------------------------------------------------- when to stop

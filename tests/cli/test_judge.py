@@ -128,17 +128,6 @@ def test_bad_words_are_answered_in_one_sentence(tickets, run, words, said):
     assert not tickets[0].with_name("my tickets.judge.csv").exists()
 
 
-def test_sheets_are_not_taken_for_one_another(tickets, animals, drawn, run):
-    path, _ = tickets
-    code, _, err = run("judge", path, "-l", "rule", "--audit", drawn[0])
-    assert code == 1
-    assert "to audit a model; draw one from all rows with chary judge." in err
-    run("judge", animals[0], "-l", "animal", "-k", 5)
-    code, _, err = run("label", animals[0], "-t", "animal", "--audit", animals[0].with_name("animals.judge.csv"))
-    assert code == 1
-    assert "was drawn to judge column 'animal'" in err
-
-
 @pytest.mark.parametrize(
     ("required", "outcome", "expected"), [("80%", "shown", 0), ("92%", "open", 3), ("0.99", "ruled out", 4)]
 )

@@ -234,39 +234,6 @@ def test_standard_input_goes_to_the_current_folder(table, tmp_path, run, monkeyp
 # ---------------------------------------------------------------- the target
 
 
-def test_spellings_are_folded_said_and_the_cells_left_as_they_are(table, run):
-    table.write_text(table.read_text().replace("yes", "Yes", 3).replace("no\n", "no \n", 1))
-    code, out, _ = run("label", table, "-t", "churn", *QUICK)
-    assert code == 0
-    note = "In column 'churn', 'yes' ("
-    assert note in out
-    assert "In column &#39;churn&#39;, &#39;yes&#39; (" in table.with_name("customers.report.html").read_text()
-    written = pl.read_csv(table.with_name("customers.labeled.csv"), separator=";", infer_schema=False)
-    assert written["churn"].fill_null("").unique().sort().to_list() == ["", "Yes", "no", "no ", "yes"]
-    assert set(written["chary_label"]) == {"yes", "no"}
-    code, out, _ = run("label", table, "-t", "churn", *QUICK, "--json", "--force")
-    figures = json.loads(out)
-    assert figures["notes"][1].startswith(note)
-    code, out, _ = run("diagnose", table, "-t", "churn", "--json")
-    assert any(one.startswith(note) for one in json.loads(out)["notes"])
-
-
-def test_every_marker_that_is_typed_counts(table, run):
-    lines = [
-        re.sub(";$", ";NA" if k % 2 else ";unknown", line) for k, line in enumerate(table.read_text().split("\n"))
-    ]
-    table.write_text("\n".join(lines))
-    words = ["--unlabeled", "NA", "--unlabeled", "unknown"]
-    code, out, _ = run("label", table, "-t", "churn", *QUICK, "--json", *words)
-    assert code == 0
-    assert sorted(json.loads(out)["labels"]) == ["no", "yes"]
-    code, _, err = run("label", table, "-t", "churn", "--force", "--unlabeled", "unknown")
-    assert code == 1
-    assert "pass also --unlabeled NA if that means no label, or --class NA if that is a class." in err
-    code, out, _ = run("label", table, "-t", "churn", *QUICK, "--force", *words)
-    assert "--unlabeled NA --unlabeled unknown" in re.sub(r"[\s│]+", " ", out)
-
-
 def test_a_sheet_is_chosen_by_name(table, tmp_path, run):
     pytest.importorskip("fastexcel", reason="needs chary[excel]")
     import xlsxwriter
@@ -344,23 +311,6 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     code, _, err = run("label", table, "-t", "churn", "--out", table.parent / "new")
     assert "(no space left on device); fix that, or choose another folder." in err
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
-
-
-def test_where_one_output_fails_the_others_stay_as_they_were(table, run, monkeypatch):
-    words = ["label", table, "-t", "churn", *QUICK, "--check-sheet"]
-    folder = table.parent
-    (folder / "customers.labeled.csv").write_text("mine")
-    (folder / "customers.report.html").write_text("mine, too")
-
-    def fails(*args):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(chary.model_file, "model_bytes", fails)
-    code, _, err = run(*words, "--force")
-    assert code == 1
-    assert "Cannot write in" in err
-    kept = {path.name: path.read_text() for path in folder.iterdir() if path != table}
-    assert kept == {"customers.labeled.csv": "mine", "customers.report.html": "mine, too"}
 
 
 def test_a_sheet_of_doubtful_rows_keeps_its_answers(table, run):

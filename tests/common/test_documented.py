@@ -31,7 +31,6 @@ LISTED = listed()
 # What functions hand back: nobody makes one by hand, so that their attributes count, not how they are made.
 RETURNED = {("chary.report", name) for name in ("Result", "Judged", "Diagnosed")}
 MODULES = sorted({module for module, _ in LISTED})
-IDS = [f"{module}.{name}" for module, name in LISTED]
 
 
 def find(module, name):
@@ -90,14 +89,6 @@ def test_the_pages_hold_all_public_names_of_torch():
     pytest.importorskip("torch")
     torch = importlib.import_module(TORCH)
     assert set(torch.__all__) - {"t_similarity"} == {name for module, name in LISTED if module == TORCH}
-
-
-def test_no_two_names_share_a_file_where_capitals_do_not_count():
-    alike = [name for name in IDS if IDS.count(name.lower()) and name != name.lower()]
-    conf = (API.parent / "conf.py").read_text()
-    assert alike
-    assert all(f'"{name.removeprefix("chary.")}"' in conf for name in alike)
-    assert len({name.lower() for name in IDS}) == len(IDS) - len(alike)
 
 
 def test_every_page_is_listed():
@@ -170,23 +161,3 @@ def test_an_estimator_has_an_example_and_points_to_others(module, name):
         if package == "chary.torch":
             pytest.importorskip("torch")
         assert hasattr(importlib.import_module(package or "chary"), last), other
-
-
-def test_the_rules_themselves():
-    text = """Does it.
-
-    Parameters
-    ----------
-    a, b : int
-        Both.
-    *more
-        Others.
-
-    Examples
-    --------
-    >>> 1
-    1
-    """
-    assert entries(text, "Parameters") == {"a", "b", "more"}
-    assert ">>>" in section(text, "Examples")
-    assert section(text, "See Also") == ""

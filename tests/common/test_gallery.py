@@ -1,6 +1,5 @@
 """The scripts of the gallery, run headless: each ends in a picture, and is a page of the site."""
 
-import ast
 import re
 import runpy
 import warnings
@@ -45,26 +44,3 @@ def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, sho
     figure.canvas.draw()
     assert any(ax.lines or ax.patches or ax.collections or ax.images for ax in figure.axes)
     assert not list(tmp_path.iterdir())  # nothing is left behind
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_it_is_a_page(script):
-    """A title, a claim in bold type that the picture shows, few lines."""
-    title, rule, *words = ast.get_docstring(ast.parse(script.read_text())).splitlines()
-    assert set(rule) == {"="}
-    assert len(rule) >= len(title)
-    assert re.search(r"\*\*.+?\*\*", " ".join(words))
-    assert len(script.read_text().splitlines()) <= 70
-
-
-@pytest.mark.parametrize(
-    "script", [s for s in SCRIPTS if "chary.torch" in s.read_text()], ids=lambda script: script.stem
-)
-def test_a_training_loop_with_diverse_heads_is_short(script):
-    assert len(script.read_text().splitlines()) <= 60
-
-
-def test_there_are_enough_and_every_folder_has_a_head():
-    assert len(SCRIPTS) >= 11
-    assert len({script.stem for script in SCRIPTS}) == len(SCRIPTS)
-    assert all((script.parent / "GALLERY_HEADER.rst").exists() for script in SCRIPTS)

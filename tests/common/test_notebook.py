@@ -43,10 +43,3 @@ def test_from_a_frame_to_the_report(shown, tmp_path):
     assert set(labels) <= {"yes", "no"}
     assert "Labels for churn" in (tmp_path / "churn.html").read_text()
     assert (tmp_path / "churn.chary").exists()
-
-
-def test_it_takes_ten_lines_and_holds_no_stale_output():
-    code = [cell for cell in cells() if cell["cell_type"] == "code"]
-    lines = [line for cell in code for line in cell["source"] if line.strip()]
-    assert len(lines) <= 11
-    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)

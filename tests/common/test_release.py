@@ -7,7 +7,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
 
 import chary
@@ -62,15 +61,6 @@ def test_the_recipe_needs_what_the_package_needs():
     assert RECIPE["about"]["summary"] == PROJECT["description"]
 
 
-def test_the_software_and_the_paper_can_be_cited():
-    assert (CFF["cff-version"], CFF["type"], CFF["license"]) == ("1.2.0", "software", PROJECT["license"])
-    assert {"message", "title", "authors"} <= set(CFF)
-    paper = CFF["preferred-citation"]
-    assert [author["family-names"] for author in paper["authors"]] == ["Odonnat", "Feofanov", "Redko"]
-    assert (paper["type"], paper["year"]) == ("conference-paper", 2024)
-    assert paper["url"] == PROJECT["urls"]["Paper"]
-
-
 # ---------------------------------------------------------------- the lowest versions
 
 
@@ -82,21 +72,6 @@ def test_the_lowest_versions_are_those_that_are_stated():
         assert lowest[name] == version
     assert "dask" not in lowest
     assert any(line.startswith("joblib==") for line in lines), "what is not stated is pinned"
-
-
-def test_extras_of_the_package_itself_are_followed():
-    project = {
-        "name": "p",
-        "dependencies": ["a>=1"],
-        "optional-dependencies": {"x": ["p[y]", "b[c]>=2"], "y": ["d>=3.1"]},
-    }
-    assert LOWEST["stated"](project, ["x"]) == {"a": "1", "b": "2", "d": "3.1"}
-
-
-def test_what_has_no_lowest_version_is_refused():
-    for text in ("a", "a==1", "a>=1,<2", "a>=1; python_version < '3.12'"):
-        with pytest.raises(SystemExit, match="lowest version"):
-            LOWEST["stated"]({"name": "p", "dependencies": [text], "optional-dependencies": {}}, [])
 
 
 # ---------------------------------------------------------------- what is in a wheel and in a source archive
@@ -123,14 +98,6 @@ def test_a_file_that_is_missing_or_too_much_is_told():
         assert faults_of_wheel(in_a_wheel() - {name}) == [f"lacks {name}"]
     for name in ("chary/__pycache__/a.pyc", "tests/conftest.py", "chary/cli/left.part"):
         assert faults_of_wheel(in_a_wheel() | {name}) == [f"should not hold {name}"]
-
-
-def test_a_wheel_without_its_licence_is_told():
-    assert faults_of_wheel(in_a_wheel() - {"chary-0.dist-info/licenses/LICENSE"}) == ["lacks the licence"]
-
-
-def test_files_that_every_release_has_are_told_even_if_they_are_nowhere(tmp_path):
-    assert "lacks chary/py.typed" in CONTENTS["faults_of_wheel"]([], tmp_path / "chary")
 
 
 def test_a_source_archive_holds_what_the_tests_read_and_no_remains():

@@ -28,8 +28,3 @@ def test_the_table_is_that_of_the_stored_run():
         found = [cell.strip() for cell in row.split("|")]
         expected = [files, cpu, each, f"{wall_times} / {cpu_times}" if wall_times else "", peak]
         assert found == expected, words
-
-
-def test_the_command_is_the_one_that_was_run():
-    command = re.search(r"python benchmarks/predict.py --rows \d+ --files \d+", STORED)[0]
-    assert command in PAGE

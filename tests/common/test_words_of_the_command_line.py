@@ -29,20 +29,3 @@ def test_no_other_room_names_an_option_or_a_command():
     found = {str(path.relative_to(PACKAGE)): words_in(path.read_text()) for path in modules}
     assert modules
     assert {place: words for place, words in found.items() if words} == {}
-
-
-def test_the_commands_are_known():
-    assert {"review", "label", "diagnose", "predict", "demo", "audit", "judge"} <= set(COMMANDS)
-
-
-def test_words_of_the_command_line_are_found_wherever_they_stand():
-    for text, offends in {
-        'raise ValueError(f"{name} is odd; pass --drop {name}")': True,
-        'words = ["--target", target]': True,
-        'f"{a}: chary audit fill {b}"': True,
-        'def f():\n    "Written by ``chary label``."\n    return "chary label"': True,
-        'def f():\n    "Written by ``chary label --force``."': False,
-        '"chary takes up to 4,096 columns -- and no more: chary_label"': False,
-        "x = 1  # as chary label --force does": False,
-    }.items():
-        assert bool(words_in(text)) == offends, text

@@ -149,16 +149,6 @@ def test_default_hidden_sizes_are_the_papers():
     assert default_hidden_sizes(784) == (392, 196, 98)
 
 
-def test_layers_are_views_that_tile_the_flat_buffer():
-    network = Network(3, (5, 4), 2, 3)
-    layers = network.layers(network.params)
-    assert [layer.weight.shape for layer in layers] == [(3, 5), (5, 4), (4, (1 + 3) * 2)]
-    for number, view in enumerate((view for layer in layers for view in layer), start=1):
-        view[:] = number
-    assert np.unique(network.params).tolist() == [1, 2, 3, 4, 5, 6]
-    assert network.params.dtype == np.float32
-
-
 def test_initial_weights_are_uniform_within_one_over_root_fan_in():
     network = Network(100, (400,), 10, 5)
     network.initialize(np.random.default_rng(0))
@@ -197,19 +187,3 @@ def test_reordered_classes_bring_their_logits_along():
         before = network.logits(X)
         network.reorder_classes(np.array([2, 0, 1]))
         assert_allclose(network.logits(X), before[..., [2, 0, 1]], rtol=1e-13)
-
-
-def test_astype_copies():
-    network = Network(2, (), 2, 2)
-    network.initialize(np.random.default_rng(0))
-    copy = network.astype(np.float64)
-    assert copy.params.dtype == np.float64
-    assert_array_equal(copy.params, network.params)
-    copy.params[:] = 0
-    assert network.params.all()
-
-
-def test_widest_is_the_longest_vector_on_the_way():
-    assert Network(9, (4,), 2, 2).widest == 9
-    assert Network(3, (40, 4), 2, 2).widest == 40
-    assert Network(3, (), 100, 2).widest == 300

@@ -1,29 +1,10 @@
 """Paths, frames, dicts and tables become a table; settings go where they belong."""
 
-import pandas as pd
 import polars as pl
 import pytest
 
 from chary.report.api import _table as given
-from chary.tables import Table, TableError
-
-
-def test_everything_that_holds_a_table_becomes_one(tmp_path):
-    columns = {"x": [1, 2], "y": ["a", None]}
-    pl.DataFrame(columns).write_parquet(tmp_path / "t.parquet")
-    frame = pl.DataFrame(columns)
-    kinds = (
-        columns,
-        frame,
-        frame.lazy(),
-        pd.DataFrame(columns),
-        tmp_path / "t.parquet",
-        str(tmp_path / "t.parquet"),
-    )
-    for data in kinds:
-        assert given(data).frame.equals(frame)
-    table = Table(frame, "own name")
-    assert given(table) is table
+from chary.tables import TableError
 
 
 def test_settings_of_reading_are_for_files(tmp_path):

@@ -23,20 +23,6 @@ def saved_model(quick_learners, tmp_path_factory):
     return path, frame.drop(columns="y")
 
 
-def test_every_kind_of_table_gets_the_same_labels(saved, tmp_path):
-    path, new = saved
-    model = chary.load(path)
-    expected = load_pipeline(path).predict(new).astype(str)
-    new.to_csv(tmp_path / "new.csv", index=False)
-    kinds = (new, pl.from_dict(new.to_dict("list")), new.to_dict("list"), tmp_path / "new.csv")
-    for data in kinds:
-        labels = model.predict(data)
-        assert isinstance(labels, np.ndarray)
-        assert labels.tolist() == expected.tolist()
-    new.to_csv(tmp_path / "new.txt", index=False, sep="|")
-    assert model.predict(tmp_path / "new.txt", delimiter="|").tolist() == expected.tolist()
-
-
 def test_probabilities_are_those_of_the_pipeline(saved):
     path, new = saved
     model = chary.load(path)

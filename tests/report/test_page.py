@@ -276,18 +276,6 @@ def test_columns_left_out_and_doubtful_are_in_plain_sight(result):
     assert '<span class="named">age</span> (most cells &lt;hold&gt; digits)' in top
 
 
-def test_before_the_end_of_an_audit_that_one_may_look_at_the_report_shows_the_accuracy_alone(audited):
-    answers = replace(audited.audit.answers, n_drawn=60, stopped=True)
-    unfinished = replace(audited.audit, answers=answers, classes={}, pairs={}, after=None)
-    result = replace(audited, audit=unfinished)
-    page = " ".join(page_of(result).split())
-    assert "Only the accuracy is shown until all 60 drawn rows are answered (30 are left)" in page
-    assert "valid whenever you stop" in page
-    assert "decided when all drawn rows are answered" in page
-    for gone in ("The model that made these labels", "Recognised", "Error at most", "approximate"):
-        assert gone not in page
-
-
 def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     page = page_of(audited)
     assert "or more, 5 of audited rows included, can be accepted with at most 10% wrong" in page
@@ -361,11 +349,6 @@ def luminance(colour):
 def contrast(one, other):
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
-
-
-def test_contrast_is_computed_as_the_guidelines_do():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#a86a00", "#f5f7fa") == pytest.approx(4.14, abs=0.01)
 
 
 def schemes():

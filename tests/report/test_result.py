@@ -115,21 +115,6 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
     assert path.read_text() == "mine"
 
 
-def test_sheets_with_answers_are_not_overwritten_in_python_either(result, tmp_path):
-    for write in (result.draw, result.rows_to_check):
-        path = tmp_path / f"{write.__name__}.csv"
-        write(path)
-        sheet = pl.read_csv(path, infer_schema=False)
-        sheet.with_columns(churn=pl.Series(["yes"] + [None] * (sheet.height - 1))).write_csv(path)
-        before = path.read_bytes()
-        with pytest.raises(ValueError, match="holds 1 answer, which are never overwritten"):
-            write(path, force=True)
-        assert path.read_bytes() == before
-        write(path, discard_answers=True)
-        assert path.with_name(f"discarded-1.{write.__name__}.csv").read_bytes() == before
-        assert path.read_bytes() != before
-
-
 def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp_path):
     result.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text().split("</style>")[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
 import subprocess
 import sys
 import time
@@ -70,15 +69,6 @@ def environment() -> dict[str, str]:
 def remains(folder: Path) -> list[Path]:
     """Temporary files that were left."""
     return sorted(folder.rglob(".*.part"))
-
-
-def is_alive(group: int) -> bool:
-    """Whether a process of a group still runs."""
-    try:
-        os.killpg(group, signal.SIG_DFL)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def say_result(title: str, figures: dict[str, object], broken: list[str]) -> int:

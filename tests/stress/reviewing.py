@@ -94,4 +94,4 @@ class Server(Client):
 
 
 if __name__ == "__main__":
-    sys.exit("Run kill_answers.py or forged_requests.py.")
+    sys.exit("Run kill_answers.py.")

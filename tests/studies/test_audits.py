@@ -71,17 +71,6 @@ def plausible():
     return results
 
 
-def test_findings_say_what_was_found():
-    said = AUDIT.findings(plausible())
-    assert said[0] == (
-        "Where labels are biased, 50 random ones more add 25.0 points, 50 from the same source 5.0 (2 data sets)."
-    )
-    assert (
-        "SSB, erm, 2 data sets: 60.0 without more labels, 75.0 with 30 random ones (+15.0), 63.0 with 30 from the "
-        "same source (+3.0)."
-    ) in said
-
-
 def test_the_figure_shows_both_controls(tmp_path):
     ax = plots.draw(AUDIT, plausible())
     assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == [

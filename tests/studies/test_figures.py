@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 
 from studies import STUDIES, figures, find_study
 from studies.calibration import calibration_curves
-from studies.study import Method
 from studies.tables import TABLES
 
 # One study for each way of drawing.
@@ -79,15 +78,6 @@ def test_dots_show_each_data_set_and_the_mean_of_methods_that_have_all():
     both = STUDIES["peers"]
     ax = figures.draw(both, [(cell, {"accuracy": 0.5}) for cell in both.cells(["digits"], 1)])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Digits, IID", "Digits, SSB", "Mean"]
-
-
-def test_means_take_in_a_method_of_ones_own():
-    study = STUDIES["prior-misspecification"]
-    study = replace(study, methods={**study.methods, "mine": Method(print, {"odds": 1.0})})
-    results = [(cell, {"accuracy": 0.5}) for cell in study.cells(["digits"], 1)]
-    ax = figures.draw(study, results)
-    assert [line.get_label() for line in ax.lines] == ["told nothing", "told the shares on the axis", "mine"]
-    assert [label.get_text() for label in ax.get_xticklabels()][:3] == ["1/3", "1/2", "0.67"]
 
 
 def test_errors_stand_against_gamma_and_the_papers_curve_beside_its_formula():

@@ -73,15 +73,6 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     assert not (tmp_path / "studies" / "results").exists()  # which is for whole studies
 
 
-def test_a_report_gives_the_paper_wins_and_recovered_share(call, finished, tmp_path):
-    shown = call("report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
-    assert "T-similarity beats softmax in 3 of 3 pairs" in shown
-    assert "PL T-sim wins back 10 % of the accuracy lost to the bias" in shown
-    first = {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()}
-    call("report", "table-ssb", "--datasets", "digits", "--seeds", "2", "--out", "out")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out" / "table-ssb").iterdir()} == first
-
-
 def test_list_shows_every_study_and_how_far_it_is(call, finished):
     shown = call("list")
     assert all(name.removesuffix("-authors") in shown for name in NAMES)

@@ -1,16 +1,11 @@
 """Results: summaries against plain NumPy, tables with the paper's numbers beside, files that round-trip."""
 
-import csv
-import io
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from studies import STUDIES
-from studies.results import import_results, published, results_of, summarize, to_csv, to_markdown, write_report
+from studies.results import import_results, published, results_of, summarize, to_markdown, write_report
 from studies.store import Store
-from studies.study import TextTable
 
 SSB = STUDIES["table-ssb"]
 
@@ -44,31 +39,6 @@ def test_means_and_deviations_are_those_of_numpy(results):
     assert published(SSB, line) == (78.23, 4.1) or published(SSB, line)[0] == pytest.approx(78.2, abs=0.05)
 
 
-def test_markdown_sets_the_better_of_each_pair_in_bold(results):
-    text = to_markdown(SSB, results)
-    row = next(line for line in text.splitlines() if line.startswith("| Digits"))
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[1].startswith("64.0 ± 2.6 (75.7 ± 4.6)")
-    assert cells[2].startswith("66.0 ± 2.6 (80.5")
-    assert cells[3].startswith("**69.0 ± 2.6** (78.2")
-    assert "over 9 seeds" in text
-
-
-def test_csv_is_long_form_with_the_paper_beside(results):
-    rows = list(csv.DictReader(io.StringIO(to_csv(SSB, results))))
-    (row,) = [r for r in rows if (r["dataset"], r["method"], r["metric"]) == ("dna", "erm", "accuracy")]
-    assert (row["n"], row["mean"], row["paper_mean"]) == ("9", "64.0000", "78.82")
-    study = STUDIES["figure-threshold"]
-    varied = made_up(study, ["mushrooms"], lambda cell, i: cell.options["threshold"])
-    rows = list(csv.DictReader(io.StringIO(to_csv(study, varied))))
-    assert {(r["threshold"], r["mean"]) for r in rows} == {
-        ("0.7", "70.0000"),
-        ("0.8", "80.0000"),
-        ("0.9", "90.0000"),
-        ("0.95", "95.0000"),
-    }
-
-
 def test_missing_cells_leave_gaps(tmp_path, results):
     part = [(cell, result) for cell, result in results if cell.method != "csta-tsim" or cell.dataset != "dna"]
     row = next(line for line in to_markdown(SSB, part).splitlines() if line.startswith("| DNA"))
@@ -77,28 +47,6 @@ def test_missing_cells_leave_gaps(tmp_path, results):
     cells = SSB.cells(["digits"], 1)
     store.write(cells[0].content(), {"accuracy": 0.5})
     assert results_of(cells, store) == [(cells[0], {"accuracy": 0.5})]
-
-
-def test_numbers_derived_from_a_result_count_as_its_own():
-    study = STUDIES["figure-confidence"]
-    counts = [0] * 17 + [10, 20, 10]
-    results = [
-        (cell, {f"{kind}_{what}": counts for kind in ("softmax", "t_similarity") for what in ("right", "wrong")})
-        for cell in study.cells(["digits"], 1)
-    ]
-    lines = {line.metric: list(line.by_seed.values()) for line in summarize(study, results)}
-    assert lines["softmax_wrong_above_0.9"] == [75]
-    cell = study.cells(["digits"], 1)[0]
-    assert {line.metric for line in summarize(study, [(cell, {"n_wrong": 3})])} == {"n_wrong"}
-    assert summarize(replace(study, derive=None), results) == []
-
-
-def test_a_study_may_lay_out_its_table_itself(results):
-    study = replace(
-        SSB, tables=(lambda study, results: TextTable("Cells", ["n"], [[str(len(results))]]),), conclude=()
-    )
-    text = to_markdown(replace(study, headline=None), results)
-    assert text == f"# table-ssb: {SSB.title}\n\nCells.\n\n| n |\n| --- |\n| {len(results)} |\n"
 
 
 def test_a_report_is_the_same_bytes_each_time_and_holds_all_cells(tmp_path):

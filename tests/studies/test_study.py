@@ -206,18 +206,3 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
     assert [cell.options["threshold"] for cell in cells[:2]] == [0.7, 0.9]
     with pytest.raises(ValueError, match=r"'width' cannot be varied: .*no option of pl-softmax"):
         varied("width", (1, 2))
-
-
-def test_a_study_says_what_its_results_say():
-    study = Study(
-        "mine",
-        "What is studied",
-        headline=lambda study, results: f"{len(results)} cells" if results else "",
-        conclude=(lambda study, results, companion: [f"{study.name}: {len(companion)} to compare."],),
-    )
-    results = [(cell, {"accuracy": 0.5}) for cell in study.cells(["digits"], 1)]
-    assert study.says(results) == "2 cells"
-    assert study.findings(results, results[:1]) == ["2 cells.", "mine: 1 to compare."]
-    assert study.says([]) == "What is studied"
-    assert study.findings([]) == ["mine: 0 to compare."]
-    assert replace(study, headline=None).says(results) == "What is studied"

@@ -1,7 +1,6 @@
 """Studies on real tables: methods are what they say, and findings count what was found."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,13 +12,11 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from chary.audit import at_least, score
 from chary.labelling import label_table
-from chary.labelling.diagnose import REPRESENTATIVE, STRONG
 from chary.options import Options
 from studies.collection import Scored, table_draw
 from studies.findings import duel, together
-from studies.results import summarize, to_csv, to_markdown
+from studies.results import summarize
 from studies.runner import work_out
-from studies.study import Method
 from studies.tables import (
     AUTO,
     RIVALS,
@@ -27,17 +24,12 @@ from studies.tables import (
     TABLES_PAPER,
     Labelled,
     automatic,
-    held_out_and_truth,
     importance_weighted,
     labels_and_confidence,
     plain,
-    promised_errors,
     report,
     self_training,
     ten_lines,
-    trust,
-    worth_of_aim,
-    worth_of_audit,
 )
 from tests.fixtures.sheets import write_audit
 
@@ -200,108 +192,6 @@ def test_means_are_over_the_seeds_that_all_methods_have(results):
     assert together(few, "random", ["auto", "logistic"])["weather"] == pytest.approx([80, 70])
     assert together(every, "random", ["auto", "logistic"])["weather"] == pytest.approx([81, 71])
     assert together(every, "random", ["auto", "absent"]) == {}
-
-
-def test_the_report_has_means_duels_and_the_worst_table(results):
-    text = to_markdown(TABLES, results)
-    assert "| Method | Seeds | random | group | column |" in text
-    assert "| logistic regression | 2 | 71.0 (61.0) | 71.0 (61.0) | 71.0 (61.0) |" in text
-    assert "| chary label | 2 | 80.2 (70.2) |" in text
-    assert "| logistic regression | - | 10.0 | 60.0 | 71.0 | 1.25 |" in text
-    assert "| weather | column | 69.0 | 71.0 | 76.0 | 79.0 | -10.0 |" in text
-    assert "chary label has 80.2 with labels drawn at random from all rows (boosting 79.0), 79." in text
-    assert (
-        "chary label against boosting, by table: labels drawn at random from all rows 2 won, 1 tied, 0 lost (+1.2 "
-        "points)"
-    ) in text
-    assert "ahead of logistic regression on 3 of 3, extra trees on 3 of 3 and boosting on 1 of 3 tables." in text
-    assert "more than 3 points behind on 1; at worst -10.0 (weather, column)." in text
-    assert "seconds,2,1.2500,0.0000" in to_csv(TABLES, results)
-    assert "accuracy,2,71.0000" in to_csv(TABLES, results)
-
-
-def test_what_an_audit_and_an_aim_add(results):
-    cells = {cell.method: cell for cell in TABLES.cells(["hotel"], 1) if cell.labeling == "group"}
-    audited = [
-        (cells["auto"], {"accuracy": 0.6, "balanced": 0.4}),
-        (cells["auto-audited"], {"accuracy": 0.7}),
-        (cells["logistic-audited"], {"accuracy": 0.65}),
-        (replace(cells["auto"], method="auto-balanced"), {"accuracy": 0.58, "balanced": 0.45}),
-    ]
-    study = replace(TABLES, methods={**TABLES.methods, "auto-balanced": Method(len, title="balanced")})
-    assert worth_of_audit(study, audited, ()) == [
-        "chary label + 30 against logistic regression + 30, points: +5.0 with labels from one group.",
-        "The audited rows add to chary label, points: +10.0 with labels from one group.",
-    ]
-    assert worth_of_aim(study, audited, ()) == [
-        "Balanced accuracy, balanced aim: +5.0 points on average over 1 tables and ways, "
-        "at worst +5.0 (hotel, group).",
-        "Accuracy, balanced aim: -2.0 points on average over 1 tables and ways, at worst -2.0 (hotel, group).",
-    ]
-
-
-def said(accuracy, verdict, *, high=0.2, true=0.1, empty=()):
-    return {
-        "accuracy": accuracy,
-        "verdict": verdict,
-        "held_out": 0.8,
-        "held_out_low": 0.7,
-        "held_out_high": 0.9,
-        "levels": [
-            {"share": 1.0, "error": 0.1, "error_high": high, "true_error": true},
-            {"share": 0.5, "error": None, "error_high": None, "true_error": 0.0},
-        ],
-        "classes_without_rows": list(empty),
-    }
-
-
-@pytest.fixture(scope="module")
-def reports():
-    cells = [cell for cell in TABLES.cells(["hotel", "weather"], 1) if cell.method == "report"]
-    outcomes = {
-        ("hotel", "random"): said(0.8, REPRESENTATIVE),
-        ("weather", "random"): said(0.95, REPRESENTATIVE),
-        ("hotel", "group"): said(0.6, STRONG, true=0.3),
-        ("weather", "group"): said(0.71, STRONG),
-        ("hotel", "column"): said(0.78, REPRESENTATIVE, true=0.3, empty=["rare"]),
-    }
-    return [(cell, outcomes[key]) for cell in cells if (key := (cell.dataset, cell.labeling)) in outcomes]
-
-
-def test_held_out_accuracy_is_held_against_the_truth(reports):
-    table = held_out_and_truth(TABLES, reports)
-    assert table.rows == [
-        ["random", REPRESENTATIVE, "2", "80.0", "87.5", "0", "1", "1", "0"],
-        ["group", STRONG, "2", "80.0", "65.5", "1", "1", "0", "2"],
-        ["column", REPRESENTATIVE, "1", "80.0", "78.0", "0", "1", "0", "0"],
-    ]
-
-
-def test_limits_are_held_against_the_true_error_where_there_are_any(reports):
-    assert promised_errors(TABLES, reports).rows == [
-        ["random", "100 %", "10.0", "20.0", "10.0", "0 of 2"],
-        ["group", "100 %", "10.0", "20.0", "20.0", "1 of 2"],
-        ["column", "100 %", "10.0", "20.0", "30.0", "1 of 1"],
-    ]
-
-
-def test_it_is_said_in_sentences(reports):
-    sentences = trust(TABLES, reports, ())
-    assert sentences[0] == (
-        "With labels drawn at random from all rows the accuracy on held-out labels is off by -7.5 points on "
-        "average (more than 5 too good in 0 of 2 reports); the truth is below its 95 % interval in 0, within in "
-        "1, above in 1."
-    )
-    assert 'picked by a column the true error passes its limit "up to" in 67 % of 3 lines.' in sentences[3]
-    assert "that look strongly biased the accuracy on held-out labels is off by +14.5 points" in sentences[5]
-    assert sentences[-1] == "A class that has labels received no row in 1 of 5 reports."
-    assert trust(TABLES, [], ()) == []
-
-
-def test_reports_that_held_nothing_out_are_left_out(reports):
-    cell, report = reports[0]
-    without = {key: value for key, value in report.items() if not key.startswith("held_out")}
-    assert trust(TABLES, [(cell, without)], ()) == []
 
 
 def test_the_grid_has_every_table_way_and_seed_that_is_wanted():

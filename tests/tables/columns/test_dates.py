@@ -228,12 +228,6 @@ def test_of_a_hundred_cells_two_may_be_something_else():
         assert (times is not None) == (kind is not None)
 
 
-def test_between_points_the_day_comes_first_and_between_other_marks_that_is_a_guess():
-    for cells, doubtful in ((["03.04.2024", "05.06.2024"], False), (["03/04/2024", "05/06/2024"], True)):
-        found = KIND.find(pl.Series("x", cells * 5))
-        assert (found.form, found.doubtful) == ("dmy", doubtful)
-
-
 def test_months_in_french():
     found = _read_moments(pl.Series(["1 juin 2024", "2 juillet 2024", "3 juil. 2024"]), "dby").days
     assert found.to_list() == [dt.date(2024, 6, 1), dt.date(2024, 7, 2), dt.date(2024, 7, 3)]

@@ -11,7 +11,7 @@ import pytest
 from chary.model_file import load_model, save_model
 from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
-from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
+from chary.tables.columns.categories import find_identifier
 from chary.tables.preparation import TablePreparation
 from chary.tables.source import from_dataframe
 from chary.tables.table import TableError
@@ -100,16 +100,6 @@ def test_one_number_is_enough_where_somebody_says_so():
             found(none, "numeric")
 
 
-def test_what_might_have_been_numbers_says_why_it_is_not():
-    column = found(["5 km", "3 mi"] * 30)
-    assert (column.kind, column.doubtful) == ("categorical", True)
-    assert column.note == (
-        "2 values, 50% of the cells are numbers, others such as '3 mi' are not; --numeric reads it so"
-    )
-    assert not found(["red", "blue"] * 30).doubtful
-    assert not found([f"{i} word" if i % 3 else "word" for i in range(N)]).used
-
-
 def test_what_somebody_says():
     for cells, kind, note in (
         (range(N), "categorical", "60 values"),
@@ -134,48 +124,9 @@ def test_texts_kept_in_a_dictionary_are_texts():
 # ---------------------------------------------------------------- what is left out
 
 
-def test_what_never_changes():
-    for cells, note in (
-        (["a"] * N, "the same in every row"),
-        ([1.5] * N, "the same in every row"),
-        ([], "empty"),
-        (["a"] * (N - 1), None),  # the other row is empty, which says something
-        (["a"] * (N - 1) + ["b"], None),
-        ([[1]] * N, None),
-        (pl.Series([object()] * N, dtype=pl.Object), None),
-    ):
-        column = find_constant(pl.Series("x", cells), N)
-        assert (column and (column.kind, column.note)) == (note and ("constant", note))
-
-
 def shuffled(n=N):
     """Whole numbers, all different."""
     return pl.Series(np.random.default_rng(0).permutation(10_000)[:n])
-
-
-def test_numbers_without_a_gap_count_the_rows_in_any_order_and_others_by_name():
-    assert find_counting("x", pl.Series(np.arange(5.0, 30))).kind == "identifier"
-    assert find_counting("x", pl.Series(np.arange(19.0))) is None  # too few to be no coincidence
-    assert find_counting("x", pl.Series(np.arange(25.0) + 0.5)) is None
-    assert "say that it is numeric" in find_counting("x", pl.Series(np.arange(25.0)[::-1].copy())).note
-    numbers = shuffled().cast(pl.Float64)
-    for name in ("id", "customer_id", "customerId", "Kunden-Nr", "UUID"):
-        assert find_counting(name, numbers).kind == "identifier"
-        assert find_counting(name, pl.concat([numbers, numbers[:1]])) is None
-    for name in ("paid", "amount", "grid", "covid", "casino", "monkey"):
-        assert find_counting(name, numbers) is None
-
-
-def test_whole_numbers_of_which_chance_would_make_some_equal_name_the_rows_if_none_are():
-    """Of 1,000 numbers below 10,000, 50 pairs would be equal; below 100,000, 5."""
-    rng = np.random.default_rng(0)
-    column = find_counting("seqn", pl.Series(rng.permutation(10_000)[:1000]).cast(pl.Float64))
-    assert (column.kind, column.note) == ("identifier", "looks like a row number or an ID: all values differ")
-    assert column.doubtful
-    assert find_counting("seqn", pl.Series(rng.permutation(100_000)[:1000])) is None
-    assert find_counting("seqn", pl.Series(rng.permutation(10_000)[:199])) is None  # few, as years are
-    assert "numeric if it is a quantity" in find_counting("place", pl.Series(rng.permutation(1000) + 1)).note
-    assert find_counting("case", pl.Series(rng.permutation(1000) + 15_000)).kind == "identifier"
 
 
 def test_what_is_called_an_identifier_names_rows():
@@ -188,45 +139,6 @@ def test_what_is_called_an_identifier_names_rows():
     for name in ("paid", "grid", "covid", "key", "row", "house_no", "x"):
         assert find_identifier(shuffled().alias(name), N) is None
         assert find_identifier(shuffled().cast(pl.String).alias(name), N) is None
-
-
-def test_an_identifier_that_repeats_names_groups():
-    column = find_identifier(pl.Series("subject_id", [7, 3, 12] * 20), N)
-    assert (column.kind, column.categories, column.doubtful) == ("categorical", ("12", "3", "7"), True)
-    assert column.note == "an identifier that repeats, so it names groups: 3 values"
-    assert find_identifier(pl.Series("subject_id", [7.0, 3.0, 12.0] * 20), N) == column
-    many = pl.Series("subject_id", [i // 3 for i in range(600)])
-    assert find_identifier(many, 600).note == "an identifier with 200 values in 600 cells"
-    assert find_identifier(pl.Series("subject_id", [0.5, 1.5] * 30), N) is None
-    assert find_identifier(pl.Series("subject_id", [7, 3]), 2) is None  # too few to tell
-
-
-def test_what_only_programs_write_names_rows():
-    for code in ("{:018d}", "{:032x}", "{:08x}-0000-4000-8000-000000000000"):
-        cells = pl.Series("x", [code.format(i) for i in shuffled()])
-        assert find_identifier(cells, N).kind == "identifier"
-        assert find_identifier(cells.str.slice(0, 4), N) is None
-
-
-@pytest.mark.parametrize(("n_rows", "used"), [(60, False), (61, True), (120, True), (6000, True), (6100, False)])
-def test_whether_an_identifier_is_there_may_tell_something(n_rows, used):
-    column = find_identifier(shuffled().alias("reply_id"), n_rows)
-    assert (column.used, column.doubtful) == (used, used)
-    if used:
-        assert column.note == "looks like a row number or an ID: only used as present or missing"
-        codes = Categories().read(pl.Series(["17", None, "x"]), column)
-        assert codes[:, 0].tolist() == [0, 1, 0]
-        assert Categories().feature_names(column) == ["reply_id = (other)", "reply_id = (missing)"]
-
-
-def test_what_is_of_no_kind():
-    for cells, kind, note in (
-        ([f"it was {i} o'clock" for i in range(N)], "identifier", "different in every row"),
-        ([f"it was {i // 2} o'clock" for i in range(N)], "text", "free text"),
-        ([[1], [2]], "unsupported", "of a type chary does not read (List(Int64))"),
-    ):
-        column = of_no_kind(pl.Series("x", cells))
-        assert (column.kind, column.note, column.used) == (kind, note, False)
 
 
 # ---------------------------------------------------------------- another kind
