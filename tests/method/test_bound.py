@@ -220,8 +220,8 @@ def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums():
 
 def test_bad_input_gets_one_sentence():
     for votes, posterior, sentence in [
-        ([[3.0, 0.5]], [[0.5, 0.5]], "class_confidence ranges from 0.5 to 3; give finite values in [0, 1]."),
-        ([[0.5, 0.5]], [[np.nan, 0.5]], "posterior ranges from nan to nan; give finite values in [0, 1]."),
+        ([[3.0, 0.5]], [[0.5, 0.5]], "class_confidence must be finite and in [0, 1]."),
+        ([[0.5, 0.5]], [[np.nan, 0.5]], "posterior must be finite and in [0, 1]."),
     ]:
         with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
             thresholds(votes, posterior)

@@ -632,5 +632,5 @@ def test_members_in_another_order_of_axes_are_refused():
         def predict_head_proba(self, X):
             return np.stack([tree.predict_proba(X) for tree in self.estimators_])  # (M, n, C)
 
-    with pytest.raises(ValueError, match=r"members give shape \(10, 123, 3\).* \(123, M, 3\) is needed"):
+    with pytest.raises(ValueError, match="a boolean array, one for each row"):
         SelfTrainingClassifier(MembersFirst(10, random_state=0)).fit(X, y)

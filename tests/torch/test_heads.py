@@ -1,6 +1,5 @@
 """The heads and losses in torch: against the NumPy network, finite differences, and by hand."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -286,12 +285,3 @@ def test_compiles_without_a_graph_break():
 
     compiled = torch.compile(total, backend="eager", fullgraph=True)
     torch.testing.assert_close(compiled(X, targets), total(X, targets))
-
-
-@pytest.mark.parametrize("shape", [(2, 7), (2, 8, 1)])
-def test_features_of_another_width_are_refused_in_a_sentence(shape):
-    message = (
-        rf"DiverseHeads has in_features=8, but .* have the shape {re.escape(str(shape))}; expected \(rows, 8\)"
-    )
-    with pytest.raises(ValueError, match=message):
-        DiverseHeads(in_features=8, n_classes=3)(torch.zeros(shape))

@@ -125,12 +125,6 @@ def scores_of(
     weights : array of shape (M,), default=None
         How much each member counts; the same when None.
     """
-    if members is not None and (members.ndim != 3 or members.shape[::2] != probs.shape):
-        n_rows, n_classes = probs.shape
-        raise ValueError(
-            f"The members give shape {members.shape}; class probabilities of each row and member, "
-            f"({n_rows}, M, {n_classes}) is needed."
-        )
     if not isinstance(confidence, str):
         if confidence.ndim == 2:
             return Scores(probs, confidence.max(axis=1), confidence)
@@ -375,10 +369,6 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]
     conf = np.asarray(column_or_1d(confidence), dtype=np.float64)
     right = np.asarray(column_or_1d(correct), dtype=np.float64)
     check_consistent_length(conf, right)
-    if not len(conf):
-        raise ValueError("confidence is empty; give one value per prediction.")
-    if not (conf.min() >= 0 and conf.max() <= 1):  # also refuses NaN
-        raise ValueError(f"confidence must lie in [0, 1], got {conf.min():g} to {conf.max():g}.")
-    if not np.isin(right, (0, 1)).all():
-        raise ValueError("correct must be true or false for each row: whether the prediction was right.")
+    if not (len(conf) and conf.min() >= 0 and conf.max() <= 1 and np.isin(right, (0, 1)).all()):
+        raise ValueError("confidence must hold numbers from 0 to 1, and correct whether a prediction was right.")
     return conf, right

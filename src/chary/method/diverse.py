@@ -200,12 +200,12 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         rank = np.argsort(class_order)
 
         dtype = np.dtype(self.dtype)
-        sizes = np.asarray(default_hidden_sizes(X.shape[1]) if self.hidden_sizes is None else self.hidden_sizes)
-        if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)):
+        sizes = default_hidden_sizes(X.shape[1]) if self.hidden_sizes is None else tuple(self.hidden_sizes)
+        if not all(isinstance(size, Integral) and size >= 1 for size in sizes):
             raise ValueError(
                 f"hidden_sizes must be positive whole numbers such as (128, 32), got {self.hidden_sizes!r}."
             )
-        network = Network(X.shape[1], tuple(sizes.tolist()), len(self.classes_), self.n_heads, dtype)
+        network = Network(X.shape[1], tuple(map(int, sizes)), len(self.classes_), self.n_heads, dtype)
         rng = np.random.default_rng(self.random_state)
         network.initialize(rng)
         if start_from is not None:

@@ -145,12 +145,10 @@ def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
 
 def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values that are there and the mask of where they are."""
-    if hasattr(y, "is_null") and hasattr(y, "to_list"):  # a polars Series: keeps its integers whole
-        y = np.fromiter(y.to_list(), dtype=object, count=len(y))
-    elif hasattr(y, "isna") and getattr(y, "ndim", 1) == 1:  # a pandas Series, Categorical or array
-        y = np.asarray(y.astype(object), dtype=object)
-    elif isinstance(y, (list, tuple)):
-        y = np.fromiter(y, dtype=object, count=len(y))  # NumPy alone would turn ["a", nan] into text
+    # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into text.
+    is_column = (hasattr(y, "isna") or hasattr(y, "is_null")) and getattr(y, "ndim", 1) == 1
+    if is_column or isinstance(y, (list, tuple)):
+        y = np.fromiter(y, dtype=object, count=len(y))
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         there = ~np.isnan(y)

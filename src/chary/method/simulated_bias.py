@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import svds
 from scipy.special import log_softmax
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from chary.method.priors import whole_counts
 
@@ -89,12 +89,9 @@ def selection_biased(
     features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
     rows_of_class, classes = rows_by_class(y)
     n = sum(map(len, rows_of_class))
-    if len(features) != n:
-        raise ValueError(f"X has {len(features)} rows and y {n}; give one label per row.")
-    if not r > 0:
-        raise ValueError(f"r must be positive, got {r!r}; for labels without bias use alpha=0 or iid.")
-    if not 0 <= alpha <= 1:
-        raise ValueError(f"alpha must lie between 0 (uniform) and 1 (biased), got {alpha!r}.")
+    check_consistent_length(features, y)
+    if not (r > 0 and 0 <= alpha <= 1):
+        raise ValueError(f"r must be positive, and alpha from 0 (uniform) to 1 (biased); got {r!r} and {alpha!r}.")
     shares = np.array([len(rows) / n for rows in rows_of_class])
     counts = _apportion(n_labeled, shares, rows_of_class, classes)
     rng = np.random.default_rng(random_state)
@@ -136,11 +133,8 @@ def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.floa
 def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
     """For each class, the rows that carry it."""
     classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(f"y has {len(classes)} class(es); labelling needs at least two.")
-    if sizes.min() < 2:
-        lonely = classes[sizes.argmin()]
-        raise ValueError(f"Class {lonely!s} has one row only; drop it or merge it with another class.")
+    if len(classes) < 2 or sizes.min() < 2:
+        raise ValueError(f"y has the classes {classes} with {sizes} rows; give two or more of each.")
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(sizes)[:-1]), classes
 
@@ -149,20 +143,15 @@ def _apportion(
     n_labeled: int, shares: NDArray[np.float64], rows_of_class: list[NDArray[np.intp]], classes: NDArray[Any]
 ) -> NDArray[np.intp]:
     """Whole numbers of labels per class that add up: largest remainders, at least one each."""
-    if n_labeled < len(classes):
-        raise ValueError(
-            f"n_labeled={n_labeled} is fewer than the {len(classes)} classes; every class needs a label."
-        )
-    counts = whole_counts(shares, n_labeled)
-    while counts.min() < 1:
-        counts[counts.argmin()] += 1
-        counts[counts.argmax()] -= 1
     sizes = np.array([len(rows) for rows in rows_of_class])
-    short = np.flatnonzero(counts > sizes)
-    if short.size:
-        c = short[0]
+    counts = whole_counts(shares, n_labeled)
+    if n_labeled >= len(classes):
+        while counts.min() < 1:
+            counts[counts.argmin()] += 1
+            counts[counts.argmax()] -= 1
+    if counts.min() < 1 or (counts > sizes).any():
         raise ValueError(
-            f"Class {classes[c]!s} has {sizes[c]} rows and n_labeled={n_labeled} asks for {counts[c]} of "
-            "them; ask for fewer labels."
+            f"n_labeled={n_labeled} asks for {counts} rows of the classes {classes}, which have {sizes}; "
+            "every class needs a label."
         )
     return counts

@@ -39,19 +39,12 @@ class DiverseHeads(nn.Module):
 
     def __init__(self, in_features: int, n_classes: int, n_heads: int = 5, *, joint: bool = False) -> None:
         super().__init__()
-        if n_heads < 2:
-            raise ValueError(f"n_heads={n_heads}: diverse heads are compared with each other; ask for 2 or more.")
         self.n_classes, self.n_heads, self.joint = n_classes, n_heads, joint
         # PyTorch's own initialisation is the paper's: uniform in +-1/sqrt(fan_in).
         self.linear = nn.Linear(in_features, (1 + n_heads) * n_classes)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """The ``features`` (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
-        if features.ndim != 2 or features.shape[1] != self.linear.in_features:
-            raise ValueError(
-                f"DiverseHeads has in_features={self.linear.in_features}, but the features that it is given have "
-                f"the shape {tuple(features.shape)}; expected (rows, {self.linear.in_features})."
-            )
         weight, bias, C = self.linear.weight, self.linear.bias, self.n_classes
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
         shared = features if self.joint else features.detach()
