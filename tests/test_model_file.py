@@ -33,7 +33,7 @@ from chary import (
     TransductiveBound,
 )
 from chary import model_file as persistence
-from chary.labelling.score import Predictor, load_table_model
+from chary.labelling.score import Predictor
 from chary.method.estimators import last_step
 from chary.method.trees import plain_trees
 from chary.model_file import ModelFileError, load_bytes, load_model, save_model
@@ -511,7 +511,7 @@ def test_a_model_of_a_table_has_two_steps_and_a_confidence(tmp_path, model_of_a_
         save_model(pipeline, tmp_path / "m.chary", force=True)
         load_model(tmp_path / "m.chary")
         with pytest.raises(TableError, match=r"is not a model of a table"):
-            load_table_model(tmp_path / "m.chary")
+            Predictor.from_file(tmp_path / "m.chary")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes and devices")
@@ -519,7 +519,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.chary")
     (tmp_path / "link.chary").symlink_to("pipe.chary")
     for path in (tmp_path / "pipe.chary", tmp_path / "link.chary", tmp_path, Path("/dev/zero")):
-        for load in (load_model, load_table_model, Predictor.from_file):
+        for load in (load_model, Predictor.from_file):
             with pytest.raises(ModelFileError, match=r"cannot be read \(not a regular file\); check the path\.$"):
                 load(path)
 
