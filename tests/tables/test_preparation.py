@@ -38,7 +38,7 @@ WRITTEN_OTHERWISE = [
     ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
     ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 12.5"),
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
-    (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 1,234.5 km"),
+    (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 12.5 km"),
     (["12 %", "7 %"] * 30, [0.12, 0.07], "holds '0.12': 2 of 2 .* numbers in %"),
     (["3.8 MB/s", "4 MB/s"] * 30, ["3.8 Mb/s"], "holds '3.8 Mb/s': 1 of 1 .* numbers in MB/s"),
     (["3.8 MWh", "4 MWh"] * 30, ["3.8 mWh"], "holds '3.8 mWh': 1 of 1 .* numbers in MWh"),

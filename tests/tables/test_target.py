@@ -139,7 +139,11 @@ def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():
         ({"y": ["", None]}, "y", "Column 'y' holds no label; label some rows"),
         ({"y": ["a", "a", ""]}, "y", "Column 'y' holds one class only, 'a' in 2 rows"),
         ({"y": [f"{i}.5" for i in range(50)]}, "y", "50 different values in 50 labelled rows"),
-        ({"y": [f"c{i % 1001}" for i in range(2002)]}, "y", "has 1,001 classes, of 1,000 at most; group"),
+        (
+            {"y": [f"c{i % 1001}" for i in range(2002)]},
+            "y",
+            "has 1,001 different values in 2,002 labelled rows; group",
+        ),
     ],
 )
 def test_targets_that_cannot_be_learned(columns, target, message):

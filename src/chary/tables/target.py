@@ -184,13 +184,9 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
     if len(counts) < 2:
         found = f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows" if n_labeled else "no label"
         raise TableError(f"Column {shown(target)} holds {found}; label some rows of at least two classes.")
-    if len(counts) > 20 and len(counts) > n_labeled / 2:
+    if len(counts) > MAX_CLASSES or len(counts) > max(20, n_labeled / 2):
         said = f"{len(counts):,} different values in {n_labeled:,} labelled rows"
         raise TableError(f"Column {shown(target)} has {said}; group them, or choose another target.")
-    if len(counts) > MAX_CLASSES:
-        raise TableError(
-            f"Column {shown(target)} has {len(counts):,} classes, of {MAX_CLASSES:,} at most; group rare ones."
-        )
 
 
 # ---------------------------------------------------------------- spellings

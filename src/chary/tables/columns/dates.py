@@ -62,8 +62,19 @@ _NOTES = {
 }
 # What somebody may say of dates whose cells leave it open, and the orders that are so.
 WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
-_PARTS = ("year", "month", "weekday", "elapsed days")
-_PERIODIC = ("hour sine", "hour cosine", "weekday sine", "weekday cosine", "month sine", "month cosine")
+# Of each feature its name, what a person calls it, and how a person reads it; the first four need no time of day.
+_FEATURES = (
+    ("year", ": year", NUMBER),
+    ("month", ": month", NUMBER),
+    ("weekday", ": weekday", NUMBER),
+    ("elapsed days", "", DATE),
+    ("hour sine", ": hour", UNREADABLE),
+    ("hour cosine", ": hour", UNREADABLE),
+    ("weekday sine", ": weekday", UNREADABLE),
+    ("weekday cosine", ": weekday", UNREADABLE),
+    ("month sine", ": month", UNREADABLE),
+    ("month cosine", ": month", UNREADABLE),
+)
 _TYPES = (pl.Date, pl.Datetime)
 
 
@@ -92,13 +103,10 @@ class Dates(Kind):
         return _find_written(filled, self.written)
 
     def feature_names(self, column: Column) -> list[str]:
-        parts = (*_PARTS, *_PERIODIC) if _uses_time(column.form) else _PARTS
-        return [f"{column.name}: {part}" for part in parts]
+        return [f"{column.name}: {name}" for name, _, _ in _features(column)]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        calendar = [(f"{column.name}: {part}", NUMBER) for part in _PARTS[:3]]
-        waves = [(f"{column.name}: {wave.split()[0]}", UNREADABLE) for wave in _PERIODIC]
-        return [*calendar, (column.name, DATE), *(waves if _uses_time(column.form) else [])]
+        return [(f"{column.name}{words}", unit) for _, words, unit in _features(column)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         moments = _read_moments(cells, column.form or "ymd")
@@ -108,7 +116,7 @@ class Dates(Kind):
         hour = moments.hours.to_numpy()
         day[:, 3] += hour / 24
         angles = 2 * np.pi * np.column_stack([hour / 24, (day[:, 2] - 1) / 7, (day[:, 1] - 1) / 12])
-        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), len(_PERIODIC))
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), 6)
         numbers = np.column_stack([day, waves])
         numbers[np.isnan(numbers).any(axis=1)] = np.nan
         return numbers
@@ -119,10 +127,14 @@ class Dates(Kind):
         return not column.form or (order is not None and order[1] in _ORDERS)
 
     def expected(self, column: Column) -> str:
-        order = re.split("[ :]", column.form)[0]
-        example = _ORDERS.get(order, _ORDERS["ymd"])[1]
-        time = _uses_time(column.form)
-        return f"dates with a time of day such as {example} 10:30" if time else f"dates such as {example}"
+        example = _ORDERS[re.split("[ :]", column.form or "ymd")[0]][1]
+        if _uses_time(column.form):
+            return f"dates with a time of day such as {example} 10:30"
+        return f"dates such as {example}"
+
+
+def _features(column: Column) -> tuple[tuple[str, str, str], ...]:
+    return _FEATURES if _uses_time(column.form) else _FEATURES[:4]
 
 
 def _uses_time(form: str) -> bool:

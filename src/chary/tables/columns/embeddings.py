@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import Parameter, shown
-from chary.tables.cells import CONSTANT, Column, Kind
+from chary._words import shown
+from chary.tables.cells import Column, Kind
 from chary.tables.table import TableError
 
 # Squares of larger numbers overflow; a cell with such a number counts as missing.
@@ -25,20 +25,20 @@ class Embeddings(Kind):
         lists = _as_lists(filled)
         if lists is None:
             return None
-        widths = sorted(set(lists.list.len()) - {0})
+        widths = set(lists.list.len()) - {0}
+        if not widths:
+            return None
         if len(widths) > 1:
-            raise TableError(
-                f"Column {shown(filled.name)} holds lists of different lengths ({widths[0]:,} to {widths[-1]:,}); "
-                f"mend that, or pass {Parameter('drop', filled.name)}."
-            )
-        n_read = _can_be_read(lists, widths[0]).sum() if widths else 0
-        if not n_read:
-            return Column(filled.name, CONSTANT, "empty")
-        note = f"{widths[0]:,} numbers in each cell"
-        n_odd = len(filled) - n_read
+            name = shown(filled.name)
+            raise TableError(f"Column {name} holds lists of different lengths; mend that, or drop the column.")
+        (width,) = widths
+        n_odd = len(filled) - _can_be_read(lists, width).sum()
+        if n_odd == len(filled):
+            return None
+        note = f"{width:,} numbers in each cell"
         if n_odd:
             note += f", {n_odd:,} cells without all of them count as missing"
-        return Column(filled.name, self.name, note, str(widths[0]), missing=n_odd > 0)
+        return Column(filled.name, self.name, note, str(width), missing=n_odd > 0)
 
     def feature_names(self, column: Column) -> list[str]:
         return [f"{column.name} {i}" for i in range(1, int(column.form) + 1)]

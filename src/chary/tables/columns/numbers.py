@@ -239,9 +239,7 @@ class Form:
     @property
     def example(self) -> str:
         """A number so written."""
-        thousands = self.thousands.replace("_", " ")
-        number = f"1{thousands}234" if thousands and not self.factors else "12"
-        number += f"{self.decimal}5" * bool(self.decimal) + "k" * self.factors
+        number = f"12{self.decimal}5" if self.decimal else "1.234"
         return f"{number} {self.unit}".rstrip()
 
 

@@ -180,7 +180,7 @@ _LOOKED_AT, _BEGINNING = 2_000, 1_000  # different texts, and letters of each
 # Scripts that put no blank between words: a letter counts as one.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 # A word has letters and no digit; what is between blanks but is no such thing is a number or a code.
-_WORD = rf"^[\p{{L}}\p{{M}}'’.&/-]*[\p{{L}}\p{{M}}--[{_UNSPACED}]]{{2}}[\p{{L}}\p{{M}}'’.&/-]*$"
+_WORD = rf"^[{_UNSPACED}]$|^[\p{{L}}\p{{M}}'’.&/-]*[\p{{L}}\p{{M}}--[{_UNSPACED}]]{{2}}[\p{{L}}\p{{M}}'’.&/-]*$"
 _AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
 
 
@@ -191,8 +191,7 @@ def _left_out(filled: pl.Series) -> Column | None:
     """
     some = _looked_at(filled)
     n_different = filled.n_unique()
-    alone = filled.is_unique().sum() if n_different < len(filled) else len(filled)
-    if alone > (1 - _SHARED) * len(filled) and not _says_something(some):
+    if filled.is_unique().sum() > (1 - _SHARED) * len(filled) and not _says_something(some):
         every = "every" if n_different == len(filled) else "nearly every"
         return Column(filled.name, IDENTIFIER, f"different in {every} row")
     if some.str.contains(r"\d").sum() > len(some) / 2 and some.str.replace_all(r"\PL", "").n_unique() <= _UNITS:
@@ -210,13 +209,9 @@ def _looked_at(filled: pl.Series) -> pl.Series:
 
 def _says_something(cells: pl.Series) -> bool:
     """Whether there are several words in most cells, which come up again, and not the same ones in every cell."""
-    frame = pl.DataFrame({"text": cells.str.to_lowercase()}).with_row_index("cell")
-    spaced = frame.select("cell", word=pl.col("text").str.extract_all(r"\S+")).explode("word")
-    spaced = spaced.with_columns(pl.col("word").str.strip_chars(_AROUND)).filter(
-        pl.col("word").str.contains(_WORD)
-    )
-    unspaced = frame.select("cell", word=pl.col("text").str.extract_all(f"[{_UNSPACED}]")).explode("word")
-    words = pl.concat([spaced, unspaced.drop_nulls()])
+    spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
+    words = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell").explode("word")
+    words = words.with_columns(pl.col("word").str.strip_chars(_AROUND)).filter(pl.col("word").str.contains(_WORD))
     of_cell = words.group_by("cell").agg(pl.len().alias("n"), pl.col("word").sort().str.join(" "))
     if (of_cell["n"] >= 2).sum() < _WORDY * len(cells) or of_cell["word"].n_unique() == 1:
         return False
