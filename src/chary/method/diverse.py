@@ -191,7 +191,8 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         order = content_order(X, codes, weights)
         self.mean_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if self.standardize:
-            chosen = ~_marks(X) if self.standardize == "numbers" else slice(None)
+            is_mark = ((X == 0) | (X == 1)).all(axis=0)
+            chosen = ~is_mark if self.standardize == "numbers" else slice(None)
             mean, scale = _column_statistics(X, order)
             self.mean_[chosen], self.scale_[chosen] = mean[chosen], scale[chosen]
         labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
@@ -343,12 +344,3 @@ def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]
     if too_large.any():
         raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
     return scaler.mean_, scaler.scale_
-
-
-def _marks(X: Any) -> NDArray[np.bool_]:
-    """Which columns hold nothing but 0 and 1."""
-    marks = np.ones(X.shape[1], dtype=bool)
-    for rows in _chunks(X.shape[0], X.shape[1]):
-        part = X[rows]
-        marks &= ((part == 0) | (part == 1)).all(axis=0)
-    return marks

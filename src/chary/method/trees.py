@@ -101,6 +101,10 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = fitted.feature_names_in_
         return self
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Label of each row."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
     def _compiled(self, compiled: Callable[[Nodes], Callable[[Any], Floats]]) -> list[Callable[[Any], Floats]]:
         known = vars(self).get("_compiled_trees")
         if known is None or known[0] is not self.trees_:
@@ -135,10 +139,6 @@ class PlainForest(_PlainTrees):
     def whole(self) -> bool:
         """Whether what was put together from a file is a forest."""
         return self.trees_.whole(self.n_features_in_, len(self.classes_)) and bool((self.trees_.value >= 0).all())
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C)."""
@@ -184,11 +184,6 @@ class PlainBoosting(_PlainTrees):
         n_classes = len(self.classes_)
         n_columns = 1 if n_classes == 2 else n_classes
         return self.baseline_.shape == (n_columns,) and self.trees_.whole(self.n_features_in_, 1)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C)."""
