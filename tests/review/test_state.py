@@ -442,6 +442,12 @@ def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter
     assert (browser.get("/api/state")["kind"], page["labelled"]) == ("judge", 50)
 
 
+def test_a_confidence_goes_with_labels_to_judge_alone(tickets, enter):
+    browser = enter(begin([str(tickets)], Options(labels=("state",), confidence="age")))
+    browser.post("/api/labels", task="label", target="state", unlabeled=["offen"], classes=[])
+    assert "--confidence" not in browser.bench.options.command("review", [])
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

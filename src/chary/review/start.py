@@ -61,8 +61,13 @@ def choose_labels(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     unlabeled, classes = map(tuple, lists)
     if not all(isinstance(text, str) for text in (target, *unlabeled, *classes)):
         raise TableError("The choice is not valid.")
-    chosen = {"target": target, "labels": ()} if task == "label" else {"target": None, "labels": (target,)}
-    bench.choose_labels(unlabeled=unlabeled, classes=classes, **chosen)
+    bench.choose_labels(
+        target=target if task == "label" else None,
+        labels=(target,) if task == "judge" else (),
+        confidence=bench.options.confidence if task == "judge" else None,
+        unlabeled=unlabeled,
+        classes=classes,
+    )
     return start_page(bench, {})
 
 
