@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from chary.cli import main
-from chary.cli.console import complain, open_table, print_json, require_free, require_readable, steps, writing
+from chary.cli.console import complain, open_table, print_json, require_free, steps, writing
 from chary.options import Options
 from chary.tables import Table
 
@@ -50,13 +50,6 @@ def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
     assert old.read_text() == "mine"
     write()
     assert (deep.read_text(), old.read_text()) == ("new", "new")
-
-
-@pytest.mark.parametrize("given", ["-", "in/*.csv"])
-def test_standard_input_and_patterns_are_left_to_the_reader(given):
-    require_readable(given)
-    with pytest.raises(ValueError, match="cannot be read"):
-        require_readable(given, "nowhere.csv")
 
 
 def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_path, capfd):

@@ -65,14 +65,14 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     assert sorted(path.name for path in out.glob("*.csv")) == [
         f"{month}.predicted.csv" for month in ("apr", "feb", "jan", "mar")
     ]
-    assert "4 files written" in said
+    assert "and 3 more files" in said
     written = pl.read_csv(out / "jan.predicted.csv", separator=";")
     assert written.columns == ["id", "age", "colour", "churn", "chary_label", "chary_confidence"]
     before = {path: path.stat().st_ino for path in out.glob("*.csv")}
     (out / "mar.predicted.csv").unlink()
     code, said, _ = run("predict", model, f"{months}/*.csv", "--out", out, "--json")
     figures = json.loads(said)
-    assert (code, figures["rows"], figures["written"], len(figures["failed"])) == (1, 20, 1, 3)
+    assert (code, figures["rows"], len(figures["files"]["predicted"]), len(figures["failed"])) == (1, 20, 1, 3)
     assert sum(figures["labels"].values()) == 20
     assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {
         out / "jan.predicted.csv"
@@ -91,13 +91,13 @@ def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
     code, said, err = run("predict", model, months, "--format", "parquet", "--threshold", 0.8)
     assert code == 1
     assert "bad.csv, line 2: 1 cells where the header has 2" in err
-    assert "4 files written" in said
+    assert "and 3 more files" in said
     found = pl.read_parquet(months / "jan.predicted.parquet")
     assert found.columns[-3:] == ["chary_label", "chary_confidence", "chary_accept"]
     assert not (months / "bad.predicted.parquet").exists()
     code, said, _ = run("predict", model, months, "--format", "parquet", "--threshold", 0.8, "--json")
     figures = json.loads(said)
-    assert (figures["written"], len(figures["failed"])) == (0, 5)
+    assert (len(figures["files"]["predicted"]), len(figures["failed"])) == (0, 5)
 
 
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):

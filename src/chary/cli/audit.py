@@ -36,7 +36,6 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
     command.
     """
-    console.require_readable(*file)
     from chary._files import make_folders
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
     from chary.tables import Table
@@ -103,7 +102,6 @@ def fill_command(file: SHEET, options: Options) -> None:
     Every answer is saved at once. With --until-width you also see an interval of the accuracy that holds whenever
     you stop, and are told when it is as narrow as you asked for. No label is shown.
     """
-    console.require_readable(file)
     from chary.audit.filling import Filling
 
     console.heed_interrupts()

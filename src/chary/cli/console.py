@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import glob
 import inspect
 import json
 import os
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from chary._files import atomic_writes, make_folders, probe, why_unreadable
+from chary._files import atomic_writes, make_folders, probe
 from chary._words import Parameter, Step, command_line, finite, listed, visible
 from chary.options import FORMAT_WORDS, OUTPUT, Options, flag_of
 
@@ -92,16 +91,6 @@ def _typed(part: str | Parameter | Step) -> str:
 
 
 # ---------------------------------------------------------------- files
-
-
-def require_readable(*files: str | os.PathLike[str]) -> None:
-    """Refuse a file that cannot be opened before anything heavy is imported."""
-    for path in files:
-        file = os.fspath(path)
-        if file == "-" or (glob.has_magic(file) and not os.path.lexists(file)):
-            continue  # standard input, or a pattern
-        if sentence := why_unreadable(file):
-            raise ValueError(sentence)
 
 
 def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Table | Source:

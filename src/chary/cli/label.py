@@ -43,7 +43,6 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
 
     It also shows how each column is read, and writes nothing.
     """
-    console.require_readable(*file)
     from chary.labelling import diagnose_table
     from chary.report.summary import Hints, summarize_diagnosis
     from chary.report.terminal import show_diagnosis
@@ -71,7 +70,6 @@ class Labelled(NamedTuple):
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
     """Read, label, write: in parts what does not fit in memory."""
-    console.require_readable(*files)
     from chary.audit.sheet import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table
     from chary.labelling.label import write_rows_to_check

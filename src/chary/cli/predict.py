@@ -42,7 +42,6 @@ def predict_command(
     Several files, a folder or a pattern give one output each. After an interruption run the same command again:
     files that have their output are not labelled twice.
     """
-    console.require_readable(model_file, *file)
     from chary.labelling.predict_files import Resources, plan_files
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
@@ -99,7 +98,6 @@ def _figures(
         "notes": [*plan.notes, *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes)],
         "new_rows": dict(sorted((one.output, one.new_rows) for one in written if one.new_rows is not None)),
         "files": {"predicted": sorted(one.output for one in written)},
-        "written": len(written),
         "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
     }
 
@@ -133,27 +131,20 @@ def _show(figures: dict[str, Any]) -> None:
         console.stdout().print(number_grid(["Label", "Rows"], rows, len(rows)))
     for text in (*figures["notes"], *_new_rows(figures["new_rows"])):
         console.say(visible(text, 500))
-    outputs, written = figures["files"]["predicted"], figures["written"]
-    if written > 1:
-        console.say(f"{written} files written")
-    if len(outputs) == 1:
-        console.say(f"Wrote {visible(outputs[0], 500)}")
-    elif folders := sorted({str(Path(path).parent) for path in outputs}):
-        console.say(f"Wrote to {folders[0]}" + (f" and {len(folders) - 1} more" if len(folders) > 1 else ""))
+    outputs = figures["files"]["predicted"]
+    if outputs:
+        more = f" and {counted(len(outputs) - 1, 'more file')}" if len(outputs) > 1 else ""
+        console.say(f"Wrote {visible(outputs[0], 500)}{more}")
 
 
-def _new_rows(compared: dict[str, dict[str, Any]], most: int = 10) -> list[str]:
+def _new_rows(compared: dict[str, dict[str, Any]]) -> list[str]:
     """Of each file whose rows are unlike those learned from a sentence; of the others one for all."""
     from chary.labelling.drift import KNOWN
 
     if len(compared) == 1:
         return [one["sentence"] for one in compared.values()]
-    said = sorted(
-        f"{Path(name).name}: {one['sentence']}" for name, one in compared.items() if one["verdict"] != "alike"
-    )
+    said = [f"{Path(name).name}: {one['sentence']}" for name, one in compared.items() if one["verdict"] != "alike"]
     n_alike = len(compared) - len(said)
-    more = [f"{len(said) - most} more files differ or cannot be compared."] if len(said) > most else []
     if n_alike:
-        all_of = "" if said else "all "
-        more.append(f"The rows of {all_of}{counted(n_alike, 'file')} {KNOWN}.")
-    return [*said[:most], *more]
+        said.append(f"The rows of {counted(n_alike, 'file')} {KNOWN}.")
+    return said

@@ -14,7 +14,6 @@ def review_command(file: console.TABLE, options: Options) -> None:
     saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
     terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
     """
-    console.require_readable(*file)
     if options.target is not None and options.labels:
         raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
     if options.confidence is not None and not options.labels:
