@@ -33,7 +33,7 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
         require_free([tmp_path / "link.csv"], force=False)
 
 
-def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
+def test_folders_are_made_and_where_writing_fails_no_file_stays(tmp_path):
     deep, old = tmp_path / "a" / "b" / "new.txt", tmp_path / "old.txt"
     old.write_text("mine")
 
@@ -46,7 +46,7 @@ def test_folders_are_made_and_where_writing_fails_nothing_stays(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         write(KeyboardInterrupt)
-    assert [path.name for path in tmp_path.iterdir()] == ["old.txt"]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [old]
     assert old.read_text() == "mine"
     write()
     assert (deep.read_text(), old.read_text()) == ("new", "new")
