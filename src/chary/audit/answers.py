@@ -53,8 +53,8 @@ class Annotators(NamedTuple):
         for (first, a), (second, b) in combinations(zip(self.names, self.answers, strict=True), 2):
             both = [place for place in a if place in b and not {a[place], b[place]} & {"", SKIPPED}]
             told = [[one[place] for place in both] for one in (a, b)]
-            beyond = kappa(pair_counts(told[0], told[1], sorted({*told[0], *told[1]})))
-            same = sum(x == y for x, y in zip(*told, strict=True))
+            counts = pair_counts(told[0], told[1], sorted({*told[0], *told[1]}))
+            same, beyond = np.trace(counts), kappa(counts)
             known = "" if beyond is None else f" (kappa {beyond:.2f})"
             said.append(f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}.")
         if self.differing:

@@ -110,8 +110,8 @@ def fit_with_audit(
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
         All labels, those of the audited rows among them; missing (or the classifier's marker) where none.
-    audit : array-like, bool of shape (n,) or row numbers of shape (k,)
-        The rows that were drawn at random (``chary.audit.draw``) and labelled by a person.
+    audit : array-like of shape (k,)
+        The numbers of the rows that were drawn at random (``chary.audit.draw``) and labelled by a person.
     n_folds : int, default=5
     random_state : None, int, RandomState or Generator
         Deals the audited rows into folds.
@@ -168,11 +168,9 @@ def fit_with_audit(
 
 def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
     rows = np.asarray(audit)
-    if rows.dtype == bool and rows.shape == labeled.shape:
-        rows = np.flatnonzero(rows)
     n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
-        raise ValueError(f"audit must be a mask of all {len(labeled)} rows, or numbers of two or more of them.")
+        raise ValueError(f"audit must hold the numbers of two or more of the {len(labeled)} rows.")
     if missing := int((~labeled[rows]).sum()):
         raise ValueError(f"{missing} audited rows have no label in y; put in the answers, leave out skipped rows.")
     return rows.astype(np.intp)
