@@ -50,13 +50,3 @@ def test_the_whole_number_of_one_format_is_that_of_another():
     for text in ("1", "1.0", " 1.00"):
         assert folded(text) == "1"
     assert len({folded(text) for text in ("1", "01", "1.5", "1.0.0", "v1.0")}) == 5
-
-
-def test_what_excel_has_cut_off_is_said(tmp_path):
-    table = written(
-        pl.DataFrame({"card": [float(2**53 + i) for i in range(4)], "y": ["a", "b"] * 2}), "xlsx", tmp_path
-    )
-    assert table.notes == (
-        "Column 'card' of t.xlsx holds whole numbers of more than 15 digits, of which Excel keeps 15; if they "
-        "name something, enter them as text.",
-    )

@@ -26,10 +26,7 @@ _PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.e
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
-    b"SQLite format 3": "an SQLite database; export the table as CSV",
-    **dict.fromkeys((b"\x89PNG", b"\xff\xd8\xff", b"GIF8"), "an image; chary needs a table"),
     **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff" * 4), "an Arrow or Feather file; write the table as Parquet"),
-    **dict.fromkeys((b"\x93NUMPY", b"\x89HDF"), "an array file; write the table as Parquet"),
     **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"),
     **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"), "packed; unpack it first"),
     b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",

@@ -34,7 +34,6 @@ from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reas
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
-_LONGEST_NAME = 131_072  # characters: the limit of Python's reader
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -90,7 +89,7 @@ def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Ite
         if not header:
             data, head = _header_first(data, how, file.name)
             first = 0 if chunk.last else _ends_of(data)[0]
-        records = _Records.of(header + data, file.name, head.above, before, chunk.last)
+        records = _Records.of(header + data, file.name, head.above, before)
         table = _read_records(records, head.separator, columns)
         before += data.count(b"\n")
         if not header:
@@ -160,18 +159,10 @@ def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
 def _names(records: _Records, separator: str) -> list[str]:
     """Read the column names, which stand in the first record."""
     text = records.data[: records.ends[0]].decode()
-    fault = f"a column name of more than {_LONGEST_NAME:,} characters; shorten it"
     try:
-        names = next(csv.reader(io.StringIO(text), delimiter=separator))
-    except csv.Error:
-        if "\r" in text.rstrip("\r"):
-            fault = "a carriage return in the middle of the column names; remove it, or put the name in quotes"
-        raise TableError(f"{records.where(0)}: {fault}.") from None
-
-    # The reader has this limit itself, unless another library in the process has lifted it.
-    if max(map(len, names)) > _LONGEST_NAME:
-        raise TableError(f"{records.where(0)}: {fault}.")
-    return names
+        return next(csv.reader(io.StringIO(text), delimiter=separator))
+    except csv.Error as error:
+        raise TableError(f"{records.where(0)}: no readable column names ({reason(error)}); mend them.") from None
 
 
 def _ends_of(data: bytes) -> tuple[int, int]:
@@ -197,18 +188,17 @@ class _Records:
     name: str  # of the file
     above: int  # lines of the file above the header
     before: int  # and between the header and the rest of this part
-    last: bool  # whether the file ends here
     ends: NDArray[np.intp]  # (n_records,) position of the newline, or of the end of the file
     quotes: NDArray[np.intp]  # (n_quotes,) their positions
 
     @classmethod
-    def of(cls, data: bytes, name: str, above: int = 0, before: int = 0, last: bool = False) -> _Records:
+    def of(cls, data: bytes, name: str, above: int = 0, before: int = 0) -> _Records:
         cells = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(cells == _QUOTE)
         ends = _outside(np.flatnonzero(cells == _NEWLINE), quotes)
         if not len(ends) or ends[-1] != len(cells) - 1:
             ends = np.append(ends, len(cells))
-        return cls(data, cells, name, above, before, last, ends, quotes)
+        return cls(data, cells, name, above, before, ends, quotes)
 
     def where(self, position: int) -> str:
         """The file, and its line that a byte stands in."""
@@ -270,11 +260,10 @@ class _Records:
             raise TableError(f"{self.where(0)}: blank where the column names should be; remove the blank line.")
         ragged = np.flatnonzero((widths != widths[0]) & ~blank)
         if len(ragged):
-            last = " (the file seems to be cut off)" if self.last and ragged[0] == len(widths) - 1 else ""
             of_names = "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
             raise TableError(
                 f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
-                f"{widths[0]:,}{last}; quote cells that contain the delimiter, or pass the right one with "
+                f"{widths[0]:,}; quote cells that contain the delimiter, or pass the right one with "
                 f"{Parameter('delimiter')}{of_names}."
             )
         return np.flatnonzero(blank[1:])

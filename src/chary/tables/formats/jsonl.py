@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
@@ -127,15 +127,14 @@ def _refuse_many_levels(texts: pl.Series, name: str, before: int) -> None:
 def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:
     """Say where the first line is that is no object."""
     for number, line in enumerate(data.split(b"\n"), start=before + 1):
-        where = f"{name}, line {number}"
         try:
             found = json.loads(line, parse_constant=_refuse_constant) if line.strip() else {}
+            if not isinstance(found, dict):
+                raise ValueError(f"but {shown(line.decode(), 20)}")
         except ValueError as error:
             raise TableError(
-                f"{where}: no JSON object ({reason(error)}); write one object on each line."
+                f"{name}, line {number}: no JSON object ({reason(error)}); write one object on each line."
             ) from None
-        if not isinstance(found, dict):
-            raise TableError(f"{where}: no JSON object but {shown(line.decode(), 20)}; write one on each line.")
 
 
 def _refuse_constant(text: str) -> Any:
@@ -170,39 +169,26 @@ def _repeated_key(text: str) -> str | None:
 
 
 def _in_order(frame: pl.DataFrame, texts: pl.Series) -> pl.DataFrame:
-    """Put columns, and the fields of records, into the order in which the lines name them.
+    """Put columns into the order in which the lines name them, and the fields of large records into that of names.
 
     The order that Polars gives is another in each run if a record has more than 32 fields.
     """
-    examples = []
+    names: dict[str, Any] = {}
     for text in texts.head(_ORDER_ROWS):
-        try:
-            examples.append(json.loads(text))
-        except ValueError:  # Python is stricter than Polars: numbers of thousands of digits
-            continue
-    columns = _ordered_fields(frame.schema, examples)
-    return frame.select(pl.col(name).cast(dtype) for name, dtype in columns.items())
+        with suppress(ValueError):  # Python is stricter than Polars: numbers of thousands of digits
+            names.update(dict.fromkeys(json.loads(text)))
+    names.update(dict.fromkeys(sorted(frame.columns)))
+    schema = frame.schema
+    return frame.select(pl.col(name).cast(_ordered(schema[name])) for name in names)
 
 
-def _ordered_fields(fields: Mapping[str, Any], examples: list[Any]) -> dict[str, Any]:
-    """Order the fields of records by where the examples name them first."""
-    values: dict[str, list[Any]] = {}
-    for record in examples:
-        if isinstance(record, dict):
-            for key, value in record.items():
-                values.setdefault(key, []).append(value)
-    unseen = [name for name in fields if name not in values]
-    if len(fields) > _FIELDS_IN_ORDER:
-        unseen.sort()
-    names = [name for name in values if name in fields]
-    return {name: _ordered_type(fields[name], values.get(name, [])) for name in [*names, *unseen]}
-
-
-def _ordered_type(dtype: Any, examples: list[Any]) -> Any:
-    """Give a type with the fields of its records in the order of the examples."""
-    if isinstance(dtype, pl.Struct):
-        return pl.Struct(_ordered_fields({field.name: field.dtype for field in dtype.fields}, examples))
+def _ordered(dtype: Any) -> Any:
+    """Give a type with the fields of its large records in the order of their names."""
     if isinstance(dtype, pl.List):
-        items = [item for value in examples if isinstance(value, list) for item in value]
-        return pl.List(_ordered_type(dtype.inner, items))
-    return dtype
+        return pl.List(_ordered(dtype.inner))
+    if not isinstance(dtype, pl.Struct):
+        return dtype
+    fields = [pl.Field(field.name, _ordered(field.dtype)) for field in dtype.fields]
+    if len(fields) > _FIELDS_IN_ORDER:
+        fields.sort(key=lambda field: field.name)
+    return pl.Struct(fields)

@@ -36,7 +36,6 @@ from chary.tables.table import Table, TableError, can_be_text, reason, refuse_be
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
-_LONGEST = 1e20  # beyond, a number is rather a quantity than the name of something
 _CELL_BYTES = (
     64  # of memory for each cell of a sheet, an empty one too: 56 to 61 were measured with fastexcel 0.21
 )
@@ -141,12 +140,6 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
     notes += [
         f"Column {shown(names[j])} of {name} mixes several types: it is read and written as text." for j in mixed
-    ]
-    notes += [
-        f"Column {shown(own)} of {name} holds whole numbers of more than 15 digits, of which Excel keeps 15; if "
-        "they name something, enter them as text."
-        for own, column in zip(names, cells, strict=True)
-        if column.dtype == pl.Float64 and bool(((column.abs() >= _WHOLE) & (column.abs() < _LONGEST)).any())
     ]
     if extent.merged_to > first:  # a merged title above the column names is none of them
         notes.append(
