@@ -45,7 +45,9 @@ def faults_of_wheel(names: Iterable[str], package: Path) -> list[str]:
     """What a wheel lacks of the package's folder, or has too much."""
     names = set(names)
     inside = {name for name in names if not name.split("/")[0].endswith(".dist-info")}
-    there = {path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()}
+    there = {
+        path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()
+    }
     wanted = {name for name in there if not any(part in name for part in NEVER)} | NEEDED
     faults = [f"lacks {name}" for name in sorted(wanted - inside)]
     faults += [f"should not hold {name}" for name in sorted(inside - wanted)]
@@ -56,10 +58,16 @@ def faults_of_wheel(names: Iterable[str], package: Path) -> list[str]:
 def faults_of_source(names: Iterable[str], package: Path) -> list[str]:
     """The same of a source archive, without its first folder: more may be in it."""
     names = {name.partition("/")[2] for name in names}
-    there = {path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()}
-    wanted = {f"src/{name}" for name in there | NEEDED if not any(part in name for part in NEVER)} | IN_SOURCE
+    there = {
+        path.relative_to(package.parent).as_posix() for path in package.rglob("*") if path.is_file()
+    }
+    wanted = {
+        f"src/{name}" for name in there | NEEDED if not any(part in name for part in NEVER)
+    } | IN_SOURCE
     faults = [f"lacks {name}" for name in sorted(wanted - names)]
-    return faults + [f"should not hold {name}" for name in sorted(names) if any(part in name for part in NEVER)]
+    return faults + [
+        f"should not hold {name}" for name in sorted(names) if any(part in name for part in NEVER)
+    ]
 
 
 def faults(archive: Path, package: Path) -> list[str]:
@@ -72,5 +80,9 @@ def faults(archive: Path, package: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = [f"{name}: {fault}" for name in sys.argv[1:] for fault in faults(Path(name), ROOT / "src/chary")]
+    found = [
+        f"{name}: {fault}"
+        for name in sys.argv[1:]
+        for fault in faults(Path(name), ROOT / "src/chary")
+    ]
     sys.exit("\n".join(found) or 0)

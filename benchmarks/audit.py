@@ -1,9 +1,9 @@
 """Whether the statements of an audit hold: coverage of its interval, and errors among accepted rows.
 
-Biased labels, a logistic regression, and many audits of it; the truth is known, so every statement can be checked.
-``--part promises``: of which rows an accepted error holds if much of a small table is audited, and what looking
-after every fifth row does to comparisons and acceptance.
-Run: ``python benchmarks/audit.py > benchmarks/results/audit.txt``
+Biased labels, a logistic regression, and many audits of it; the truth is known, so every statement
+can be checked. ``--part promises``: of which rows an accepted error holds if much of a small table
+is audited, and what looking after every fifth row does to comparisons and acceptance. Run:
+``python benchmarks/audit.py > benchmarks/results/audit.txt``
 """
 
 import argparse
@@ -30,7 +30,9 @@ def interval_coverage(k: int, n_audits: int, rng: np.random.Generator) -> tuple[
     return float(covered.mean()), float(np.diff(intervals, axis=1).mean())
 
 
-def a_biased_problem(seed: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def a_biased_problem(
+    seed: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, classes, and about forty labels that prefer one side of the first column."""
     X, y = make_classification(
         2000, 6, n_informative=4, flip_y=0.05, class_sep=0.7 + rng.random(), random_state=seed
@@ -42,9 +44,16 @@ def a_biased_problem(seed: int, rng: np.random.Generator) -> tuple[np.ndarray, n
     return X, y, labeled
 
 
-def accepted_errors(k: int, error: float, n_audits: int, rng: np.random.Generator) -> dict[str, list[float]]:
+def accepted_errors(
+    k: int, error: float, n_audits: int, rng: np.random.Generator
+) -> dict[str, list[float]]:
     """Of both models, whether the error among accepted rows was kept and which share was accepted."""
-    found: dict[str, list[float]] = {"exact kept": [], "exact share": [], "cross kept": [], "cross share": []}
+    found: dict[str, list[float]] = {
+        "exact kept": [],
+        "exact share": [],
+        "cross kept": [],
+        "cross share": [],
+    }
     for seed in range(n_audits // 20):
         X, y, labeled = a_biased_problem(seed, rng)
         pool = ~labeled
@@ -60,7 +69,10 @@ def accepted_errors(k: int, error: float, n_audits: int, rng: np.random.Generato
                 confidence = model.predict_proba(X[pool]).max(axis=1)
                 wrong = model.predict(X[pool]) != y[pool]
                 accepted = (
-                    confidence >= accept_threshold(judged.confidence, judged.correct, confidence, error).threshold
+                    confidence
+                    >= accept_threshold(
+                        judged.confidence, judged.correct, confidence, error
+                    ).threshold
                 )
                 found[f"{name} kept"].append(not accepted.any() or wrong[accepted].mean() <= error)
                 found[f"{name} share"].append(accepted.mean())
@@ -75,19 +87,27 @@ SHAPES = {  # the chance of a wrong label, by the share of rows that are more co
 }
 
 
-def split_by_starts(confidence: np.ndarray, correct: np.ndarray, pool: np.ndarray, error: float) -> float:
+def split_by_starts(
+    confidence: np.ndarray, correct: np.ndarray, pool: np.ndarray, error: float
+) -> float:
     """The rule before: walks from several starts that depend on the error share the risk of 10 % evenly."""
     k, starts = len(confidence), np.empty(0)
     for n_starts in range(1, 10):
         needed = math.ceil(math.log(0.1 / n_starts) / math.log1p(-error) - 1e-9)
-        doubled = betaincinv(needed, k - needed + 1, 0.9) * 2.0 ** np.arange(n_starts) if needed <= k else [2.0]
+        doubled = (
+            betaincinv(needed, k - needed + 1, 0.9) * 2.0 ** np.arange(n_starts)
+            if needed <= k
+            else [2.0]
+        )
         if doubled[-1] > 1:
             break
         starts = doubled
     if not len(starts):
         return math.inf
     shares = np.union1d(np.geomspace(starts[0], 1, 30), starts)
-    thresholds = np.sort(pool)[np.minimum(np.round((1 - shares) * len(pool)).astype(int), len(pool) - 1)]
+    thresholds = np.sort(pool)[
+        np.minimum(np.round((1 - shares) * len(pool)).astype(int), len(pool) - 1)
+    ]
     above = confidence >= thresholds[:, None]
     passed = bdtr((above & ~correct).sum(axis=1), above.sum(axis=1), error) <= 0.1 / len(starts)
     best = -1
@@ -100,7 +120,15 @@ def split_by_starts(confidence: np.ndarray, correct: np.ndarray, pool: np.ndarra
 def accepted_by_design(console: Console, n_audits: int, rng: np.random.Generator) -> None:
     """Twelve designs whose truth is known: how often the error is kept, and how much is accepted, then and now."""
     title = f"Accepting rows at level 90 %, {n_audits:,} audits each, truth known"
-    columns = "confidence", "k", "error allowed", "kept", "rows accepted", "rule before: kept", "accepted"
+    columns = (
+        "confidence",
+        "k",
+        "error allowed",
+        "kept",
+        "rows accepted",
+        "rule before: kept",
+        "accepted",
+    )
     table = Table(*columns, title=title)
     pool = np.linspace(1, 0, 4000)
     for shape, chance in SHAPES.items():
@@ -115,7 +143,11 @@ def accepted_by_design(console: Console, n_audits: int, rng: np.random.Generator
                     accepted = pool >= threshold
                     kept[rule, i] = not accepted.any() or wrong[accepted].mean() <= error
                     shares[rule, i] = accepted.mean()
-            numbers = [f"{figure:.1%}" for rule in (0, 1) for figure in (kept[rule].mean(), shares[rule].mean())]
+            numbers = [
+                f"{figure:.1%}"
+                for rule in (0, 1)
+                for figure in (kept[rule].mean(), shares[rule].mean())
+            ]
             table.add_row(shape, str(k), f"{error:.0%}", *numbers)
     console.print(table)
 
@@ -131,7 +163,8 @@ def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
         now = [accept_threshold(pool[rows], correct, pool, error).threshold for error in errors]
         before = [split_by_starts(pool[rows], correct, pool, error) for error in errors]
         broken = [
-            n + (found != sorted(found, reverse=True)) for n, found in zip(broken, (now, before), strict=True)
+            n + (found != sorted(found, reverse=True))
+            for n, found in zip(broken, (now, before), strict=True)
         ]
     return broken[0], broken[1]
 
@@ -139,11 +172,15 @@ def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
 def broken_by_enumeration(n: int, k: int, error: float) -> tuple[float, float]:
     """The largest chance, over all numbers of wrong rows, to accept too many: of all rows, of those not audited.
 
-    All rows are equally confident, so that either all are accepted or none, by the number of wrong audited rows.
+    All rows are equally confident, so that either all are accepted or none, by the number of wrong
+    audited rows.
     """
     pool, audited = np.ones(n), np.ones(k)
     is_accepted = np.array(
-        [accept_threshold(audited, np.arange(k) >= w, pool, error).n_accepted > 0 for w in range(k + 1)]
+        [
+            accept_threshold(audited, np.arange(k) >= w, pool, error).n_accepted > 0
+            for w in range(k + 1)
+        ]
     )
     w = np.arange(k + 1)
     worst_of_all = worst_of_rest = 0.0
@@ -174,10 +211,13 @@ def broken_by_simulation(
     return float(of_all), float(of_rest)
 
 
-def broken_by_model(n: int, k: int, error: float, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:
+def broken_by_model(
+    n: int, k: int, error: float, n_audits: int, rng: np.random.Generator
+) -> tuple[float, float]:
     """The same for a model that learned from the audit: of all rows, as the file labels them, and of the rest.
 
-    The thresholds are found with cross-fitted confidences, and the file holds the answers of audited rows.
+    The thresholds are found with cross-fitted confidences, and the file holds the answers of
+    audited rows.
     """
     broken = np.zeros((n_audits, 2), dtype=bool)
     for i in range(n_audits):
@@ -200,7 +240,10 @@ def broken_by_model(n: int, k: int, error: float, n_audits: int, rng: np.random.
         pool = np.flatnonzero(~labeled)
         confidence = result.model.predict_proba(X[pool]).max(axis=1)
         after = result.after
-        is_accepted = confidence >= accept_threshold(after.confidence, after.correct, confidence, error).threshold
+        is_accepted = (
+            confidence
+            >= accept_threshold(after.confidence, after.correct, confidence, error).threshold
+        )
         is_audited = np.isin(pool, rows)
         is_wrong = ~is_audited & (result.model.predict(X[pool]) != y[pool])
         for j, counted in enumerate((is_accepted, is_accepted & ~is_audited)):
@@ -209,7 +252,9 @@ def broken_by_model(n: int, k: int, error: float, n_audits: int, rng: np.random.
     return float(of_all), float(of_rest)
 
 
-def looked_at_pairs(alone: float, k: int, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:
+def looked_at_pairs(
+    alone: float, k: int, n_audits: int, rng: np.random.Generator
+) -> tuple[float, float]:
     """Equal labellings, each alone right on a share: called different at any look, and at the end of the draw."""
     population = 5_000
     n_alone = round(alone * population)
@@ -217,7 +262,9 @@ def looked_at_pairs(alone: float, k: int, n_audits: int, rng: np.random.Generato
     named = np.zeros((n_audits, 2), dtype=bool)
     for i in range(n_audits):
         drawn = rng.choice(outcomes, k, replace=False)
-        looks = [compare(drawn[:m] == 1, drawn[:m] == -1).p_value < 0.05 for m in range(10, k + 1, 5)]
+        looks = [
+            compare(drawn[:m] == 1, drawn[:m] == -1).p_value < 0.05 for m in range(10, k + 1, 5)
+        ]
         named[i] = any(looks), looks[-1]
     at_any, at_end = named.mean(axis=0)
     return float(at_any), float(at_end)
@@ -236,7 +283,9 @@ def looked_at_acceptance(
         looks = []
         for m in range(10, k + 1, 5):
             seen = rows[:m]
-            is_accepted = pool >= accept_threshold(pool[seen], ~is_wrong[seen], pool, error).threshold
+            is_accepted = (
+                pool >= accept_threshold(pool[seen], ~is_wrong[seen], pool, error).threshold
+            )
             looks.append(bool(is_accepted.any() and is_wrong[is_accepted].mean() > error))
         broken[i] = any(looks), looks[-1]
     at_any, at_end = broken.mean(axis=0)
@@ -245,7 +294,14 @@ def looked_at_acceptance(
 
 def show_promises(console: Console, n_audits: int) -> None:
     """Print of which rows an accepted error holds, and what looking again and again does."""
-    columns = "rows", "answers", "error", "confidence", "too many wrong of all rows", "of the rows not audited"
+    columns = (
+        "rows",
+        "answers",
+        "error",
+        "confidence",
+        "too many wrong of all rows",
+        "of the rows not audited",
+    )
     title = f"Accepting rows: percent of audits (10 promised); by enumeration or {n_audits:,} simulated audits"
     table = Table(*columns, title=title)
     for n, k, error in [
@@ -257,22 +313,36 @@ def show_promises(console: Console, n_audits: int) -> None:
         (1_000, 60, 0.1),
     ]:
         broken = broken_by_enumeration(n, k, error)
-        table.add_row(str(n), str(k), f"{error:.0%}", "equal, worst truth", *(f"{100 * x:.1f}" for x in broken))
+        table.add_row(
+            str(n),
+            str(k),
+            f"{error:.0%}",
+            "equal, worst truth",
+            *(f"{100 * x:.1f}" for x in broken),
+        )
     for i, (n, k, error) in enumerate([(100, 60, 0.1), (100, 60, 0.2), (1_000, 60, 0.1)]):
         for j, shape in enumerate(SHAPES):
             rng = np.random.default_rng([i, j, 40])
             broken = broken_by_simulation(shape, n, k, error, n_audits, rng)
-            table.add_row(str(n), str(k), f"{error:.0%}", shape, *(f"{100 * x:.1f}" for x in broken))
+            table.add_row(
+                str(n), str(k), f"{error:.0%}", shape, *(f"{100 * x:.1f}" for x in broken)
+            )
     n_models = max(1, n_audits * 3 // 10)  # each audit of a model takes eight fits
     for i, (n, k, error) in enumerate([(100, 60, 0.1), (100, 60, 0.2), (300, 100, 0.1)]):
         broken = broken_by_model(n, k, error, n_models, np.random.default_rng([i, 43]))
         table.add_row(
-            str(n), str(k), f"{error:.0%}", f"a model, {n_models} audits", *(f"{100 * x:.1f}" for x in broken)
+            str(n),
+            str(k),
+            f"{error:.0%}",
+            f"a model, {n_models} audits",
+            *(f"{100 * x:.1f}" for x in broken),
         )
     console.print(table)
 
     title = f"Looking after every fifth row, {n_audits:,} audits each: percent that are wrong"
-    table = Table("statement", "rows drawn", "promised", "at any look", "at the end of the draw", title=title)
+    table = Table(
+        "statement", "rows drawn", "promised", "at any look", "at the end of the draw", title=title
+    )
     for i, (alone, k) in enumerate([(0.05, 100), (0.1, 100), (0.2, 100), (0.1, 200)]):
         wrong = looked_at_pairs(alone, k, n_audits, np.random.default_rng([i, 41]))
         words = f"equal labellings called different, each alone right on {alone:.0%}"
@@ -291,7 +361,9 @@ def show_promises(console: Console, n_audits: int) -> None:
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--audits", type=int, default=1000, help="audits behind each line of the second table")
+    parser.add_argument(
+        "--audits", type=int, default=1000, help="audits behind each line of the second table"
+    )
     parser.add_argument("--part", choices=["all", "model", "promises"], default="all")
     options = parser.parse_args()
     console = Console(width=120)
@@ -305,13 +377,20 @@ def main() -> None:
 def show_model(console: Console, n_audits: int) -> None:
     """Print intervals and accepted rows of a model, and of known truths."""
     rng = np.random.default_rng(0)
-    table = Table("k", "covers the truth", "mean width", title="95 % interval of the accuracy, 10,000 audits each")
+    table = Table(
+        "k",
+        "covers the truth",
+        "mean width",
+        title="95 % interval of the accuracy, 10,000 audits each",
+    )
     for k in (10, 20, 30, 50, 100):
         coverage, width = interval_coverage(k, 10_000, rng)
         table.add_row(str(k), f"{coverage:.1%}", f"{100 * width:.0f} points")
     console.print(table)
     title = f"Accepting rows at level 90 %, {n_audits:,} audits each, biased training labels"
-    table = Table("k", "error allowed", "model", "kept", "audits that accept", "rows accepted", title=title)
+    table = Table(
+        "k", "error allowed", "model", "kept", "audits that accept", "rows accepted", title=title
+    )
     for k, error in ((30, 0.2), (60, 0.1), (100, 0.1), (200, 0.05)):
         found = accepted_errors(k, error, n_audits, rng)
         for name, model in (("exact", "without the audit"), ("cross", "with it, cross-fitted")):

@@ -2,10 +2,11 @@
 
     CHARY_DATA=... python benchmarks/batch_norm.py
 
-A small CNN learns 100 images of Mnist. The unlabelled images are brighter than the labelled ones and than the test
-images. "old": the unlabelled rows pass the backbone in training mode, so that they enter the running statistics of
-the batch normalisation. "new": in evaluation mode, as ``DiverseNetwork`` does it. "none": no diverse heads.
-Labelled rows, initial weights and test images of a seed are the same in all three.
+A small CNN learns 100 images of Mnist. The unlabelled images are brighter than the labelled ones
+and than the test images. "old": the unlabelled rows pass the backbone in training mode, so that
+they enter the running statistics of the batch normalisation. "new": in evaluation mode, as
+``DiverseNetwork`` does it. "none": no diverse heads. Labelled rows, initial weights and test images
+of a seed are the same in all three.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def accuracy_and_numbers(
 ) -> tuple[float, Tensor]:
     """Train in one mode; the accuracy on the test images, and all numbers of the backbone."""
     rows = torch.as_tensor(np.random.default_rng(seed).permutation(len(images)))
-    labeled, unlabeled, test = rows[: N_LABELED + N_UNLABELED + N_TEST].split([N_LABELED, N_UNLABELED, N_TEST])
+    labeled, unlabeled, test = rows[: N_LABELED + N_UNLABELED + N_TEST].split(
+        [N_LABELED, N_UNLABELED, N_TEST]
+    )
     brighter = images[unlabeled] + BRIGHTER
     torch.manual_seed(seed)
     make = OldNetwork if mode == "old" else DiverseNetwork
@@ -64,7 +67,9 @@ def accuracy_and_numbers(
             loss = cross_entropy(network(images[picks])[0], digits[picks])
         else:
             logits, head_logits = network(images[picks], brighter[extra])
-            heads_loss = ensemble_loss(head_logits[:BATCH], digits[picks]) + diversity_loss(head_logits[BATCH:])
+            heads_loss = ensemble_loss(head_logits[:BATCH], digits[picks]) + diversity_loss(
+                head_logits[BATCH:]
+            )
             loss = cross_entropy(logits[:BATCH], digits[picks]) + heads_loss
         optimizer.zero_grad()
         loss.backward()
@@ -72,12 +77,16 @@ def accuracy_and_numbers(
     network.eval()
     with torch.no_grad():
         right = network(images[test])[0].argmax(dim=1) == digits[test]
-    numbers = torch.cat([value.double().flatten() for value in network.backbone.state_dict().values()])
+    numbers = torch.cat(
+        [value.double().flatten() for value in network.backbone.state_dict().values()]
+    )
     return float(right.float().mean()), numbers
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()

@@ -1,14 +1,14 @@
 """Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
 
-Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the wrongly
-labelled ones are skipped more often. Beside them the hypergeometric interval of equal tails, used before;
-intervals of the answered rows only, and after every row ("peeking"); and the asymptotic interval of
-prediction-powered inference.
+Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the
+wrongly labelled ones are skipped more often. Beside them the hypergeometric interval of equal
+tails, used before; intervals of the answered rows only, and after every row ("peeking"); and the
+asymptotic interval of prediction-powered inference.
 
-Differences of two labellings where rows are skipped (``--part differences``): audits of tables in which people
-skip mostly the rows that one of the two has right, beside the rule used before, which left skipped rows out; and
-every table of 12 and 20 rows by enumeration.
-Run: ``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
+Differences of two labellings where rows are skipped (``--part differences``): audits of tables in
+which people skip mostly the rows that one of the two has right, beside the rule used before, which
+left skipped rows out; and every table of 12 and 20 rows by enumeration. Run:
+``python benchmarks/coverage.py > benchmarks/results/coverage.txt``
 """
 
 import argparse
@@ -58,7 +58,10 @@ def cells(design: Design) -> np.ndarray:
     """Rows of the table by truth, label and whether a person would skip them, (2, 2, 2)."""
     yes = round(design.share * design.population)
     counts = np.zeros((2, 2, 2), dtype=int)
-    for truth, n, labelled_yes in [(1, yes, design.found), (0, design.population - yes, design.false)]:
+    for truth, n, labelled_yes in [
+        (1, yes, design.found),
+        (0, design.population - yes, design.false),
+    ]:
         for label in (0, 1):
             rows = round(n * (labelled_yes if label else 1 - labelled_yes))
             rows = rows if label else n - round(n * labelled_yes)
@@ -101,7 +104,9 @@ def every_fixed_interval(k: int) -> np.ndarray:
 @lru_cache(None)
 def equal_tails(correct: int, n: int, population: int, skipped: int) -> tuple[float, float]:
     """The interval of a pool whose size is known, with half of the risk on either side."""
-    low, wrong = (_fewest(x, n, population, (1 - LEVEL) / 2) for x in (correct, n - correct - skipped))
+    low, wrong = (
+        _fewest(x, n, population, (1 - LEVEL) / 2) for x in (correct, n - correct - skipped)
+    )
     return low / population, 1 - wrong / population
 
 
@@ -130,7 +135,9 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
     for rows in drawn(design, table, n_audits, rng):
         truth, label, skipped = rows // 4, rows // 2 % 2, rows % 2 == 1
         right = (truth == label) & ~skipped
-        found = figures.judge_labels(names[truth], names[label], counts, skipped=skipped, level=LEVEL)
+        found = figures.judge_labels(
+            names[truth], names[label], counts, skipped=skipped, level=LEVEL
+        )
         judged = found.classes["yes"]
         tally.add("accuracy", accuracy, found.accuracy.low, found.accuracy.high)
         tails = equal_tails(int(right.sum()), design.k, n, int(skipped.sum()))
@@ -146,7 +153,9 @@ def judge(design: Design, n_audits: int, rng: np.random.Generator) -> Tally:
             tally.add("share, PPI", share, *prediction_powered(truth, label, counts["yes"] / n, n))
         low, high = sequence(right, n, LEVEL, skipped=skipped)
         tally.add("sequence", accuracy, float(low[-1]), float(high[-1]))
-        tally.hits["sequence"][-1] = bool(((low <= accuracy + 1e-12) & (accuracy <= high + 1e-12)).all())
+        tally.hits["sequence"][-1] = bool(
+            ((low <= accuracy + 1e-12) & (accuracy <= high + 1e-12)).all()
+        )
         if design.skipped == (0.0, 0.0):
             seen, steps = np.cumsum(right), np.arange(1, design.k + 1)
             low, high = fixed[steps, seen].T
@@ -163,14 +172,18 @@ def compare(design: Design, n_audits: int, rng: np.random.Generator, tally: Tall
     table = [round(right * second), right - round(right * second)]  # both right, the first alone
     table += [round((n - right) * second), (n - right) - round((n - right) * second)]
     value = (table[1] - table[2]) / n
-    for of_both, b, c, none in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
+    for of_both, b, c, none in rng.multivariate_hypergeometric(
+        table, design.k, size=n_audits
+    ).tolist():
         first = np.repeat([True, True, False, False], [of_both, b, c, none])
         other = np.repeat([True, False, True, False], [of_both, b, c, none])
         found = figures.difference(first, other, n, LEVEL)
         tally.add("difference", value, found.low, found.high)
 
 
-def enumerated(k: int, population: int, right: np.ndarray, prior: tuple[float, float]) -> np.ndarray:
+def enumerated(
+    k: int, population: int, right: np.ndarray, prior: tuple[float, float]
+) -> np.ndarray:
     """Coverage of the exact interval for some numbers of right rows: no simulation."""
     covered = np.zeros(len(right))
     for x in range(k + 1):
@@ -182,7 +195,9 @@ def enumerated(k: int, population: int, right: np.ndarray, prior: tuple[float, f
 
 def show_enumerated(console: Console) -> None:
     """The chance of each outcome times whether its interval covers: what the simulations estimate."""
-    title = "The same by enumeration, in percent: the exact interval of a share; worst of 500 truths"
+    title = (
+        "The same by enumeration, in percent: the exact interval of a share; worst of 500 truths"
+    )
     table = Table("k", "rows", "at the accuracy", "at the share", "at the worst truth", title=title)
     for design in DESIGNS:
         both = cells(design).sum(axis=2)
@@ -191,7 +206,9 @@ def show_enumerated(console: Console) -> None:
         expected = 100 * enumerated(design.k, design.population, truths, MOSTLY_RIGHT)
         neutral = 100 * enumerated(design.k, design.population, truths, NEUTRAL)
         figures = expected[0], neutral[1], min(expected.min(), neutral.min())
-        table.add_row(str(design.k), str(design.population), *(f"{figure:.2f}" for figure in figures))
+        table.add_row(
+            str(design.k), str(design.population), *(f"{figure:.2f}" for figure in figures)
+        )
     console.print(table)
 
 
@@ -200,8 +217,12 @@ class PairDesign(NamedTuple):
 
     k: int
     population: int
-    shares: tuple[float, float, float]  # of the rows that the first alone has right, the second alone, neither
-    skipped: tuple[float, float, float, float]  # of those rows, and of the rows that both have right
+    shares: tuple[
+        float, float, float
+    ]  # of the rows that the first alone has right, the second alone, neither
+    skipped: tuple[
+        float, float, float, float
+    ]  # of those rows, and of the rows that both have right
 
 
 PAIR_DESIGNS = [
@@ -218,7 +239,9 @@ PAIR_DESIGNS = [
 
 
 @lru_cache(None)
-def difference_of_counts(b: int, c: int, skipped: int, n: int, population: int) -> figures.Difference:
+def difference_of_counts(
+    b: int, c: int, skipped: int, n: int, population: int
+) -> figures.Difference:
     """The difference if each is right alone on so many answered rows and they differ on some skipped ones."""
     counts = [b, c, skipped, n - b - c - skipped]
     first = np.repeat([True, False, False, False], counts)
@@ -252,12 +275,20 @@ def audits_of_pair(design: PairDesign, n_audits: int, rng: np.random.Generator) 
     truth = (rows[0] - rows[1]) / design.population
 
     outcomes = []
-    for b, c, _, _, *skipped in rng.multivariate_hypergeometric(table, design.k, size=n_audits).tolist():
-        n_differing = sum(skipped[:3])  # on the rows that neither has right, both say other wrong things
+    for b, c, _, _, *skipped in rng.multivariate_hypergeometric(
+        table, design.k, size=n_audits
+    ).tolist():
+        n_differing = sum(
+            skipped[:3]
+        )  # on the rows that neither has right, both say other wrong things
         now = difference_of_counts(b, c, n_differing, design.k, design.population)
         before = difference_of_counts(b, c, 0, design.k, design.population)
         outcomes.append(
-            [test(found, truth) for found in (now, before) for test in (is_covered, names_worse, names_better)]
+            [
+                test(found, truth)
+                for found in (now, before)
+                for test in (is_covered, names_worse, names_better)
+            ]
         )
     return (100 * np.mean(outcomes, axis=0)).tolist()
 
@@ -271,29 +302,58 @@ def least_coverage_of_pairs(n: int, population: int) -> list[float]:
             covered = [0.0, 0.0, 0.0]
             for b in range(min(n, first) + 1):
                 for c in range(min(n - b, second) + 1):
-                    draws = comb(first, b) * comb(second, c) * comb(population - first - second, n - b - c)
+                    draws = (
+                        comb(first, b)
+                        * comb(second, c)
+                        * comb(population - first - second, n - b - c)
+                    )
                     chance = draws / comb(population, n)
                     outcomes = [(b, c, 0), (b, 0, c), (0, 0, b + c)]
                     for i, outcome in enumerate(outcomes):
-                        covered[i] += chance * is_covered(difference_of_counts(*outcome, n, population), truth)
+                        covered[i] += chance * is_covered(
+                            difference_of_counts(*outcome, n, population), truth
+                        )
             least = np.minimum(least, covered).tolist()
     return least
 
 
 def show_differences(console: Console, n_audits: int) -> None:
-    heads = ["k", "rows", "first alone", "second alone", "neither", "skipped of these and of the others"]
-    heads += ["covers", "worse named", "better named", "before: covers", "worse named", "better named"]
+    heads = [
+        "k",
+        "rows",
+        "first alone",
+        "second alone",
+        "neither",
+        "skipped of these and of the others",
+    ]
+    heads += [
+        "covers",
+        "worse named",
+        "better named",
+        "before: covers",
+        "worse named",
+        "better named",
+    ]
     title = f"Differences with skipped rows: percent of {n_audits:,} audits; 95 promised, 5 at most wrong"
     table = Table(*heads, title=title)
     for i, design in enumerate(PAIR_DESIGNS):
         outcomes = audits_of_pair(design, n_audits, np.random.default_rng([i, 2026, 40]))
         skipped = " ".join(f"{100 * share:g}" for share in design.skipped)
         shares = [f"{100 * share:g}" for share in design.shares]
-        table.add_row(str(design.k), str(design.population), *shares, skipped, *(f"{x:.1f}" for x in outcomes))
+        table.add_row(
+            str(design.k), str(design.population), *shares, skipped, *(f"{x:.1f}" for x in outcomes)
+        )
     console.print(table)
 
     title = "Differences by enumeration of every table, in percent: coverage at the worst one"
-    table = Table("k", "rows", "none skipped", "skipped if the second alone is right", "if either is", title=title)
+    table = Table(
+        "k",
+        "rows",
+        "none skipped",
+        "skipped if the second alone is right",
+        "if either is",
+        title=title,
+    )
     for n, population in [(6, 12), (8, 20), (12, 20)]:
         least = least_coverage_of_pairs(n, population)
         table.add_row(str(n), str(population), *(f"{100 * coverage:.2f}" for coverage in least))
@@ -335,7 +395,13 @@ def show_intervals(n_audits: int) -> None:
         "difference",
     ]
     second = ["share", "share, equal tails", "share, PPI"]
-    show(console, f"Coverage in percent of {n_audits:,} audits, 95 promised", first, tallies, Tally.coverage)
+    show(
+        console,
+        f"Coverage in percent of {n_audits:,} audits, 95 promised",
+        first,
+        tallies,
+        Tally.coverage,
+    )
     show(console, "Mean width in points", first, tallies, Tally.width)
     show(
         console,
@@ -354,9 +420,7 @@ def show(console: Console, title: str, names: list[str], tallies: list[Tally], f
         both = cells(design)
         right = (both[0, 0] + both[1, 1]).sum() / design.population
         skipped = both[:, :, 1].sum() / design.population
-        about = (
-            f"{design.k} {design.population} {100 * design.share:g} {100 * right:.0f} {100 * skipped:.0f}".split()
-        )
+        about = f"{design.k} {design.population} {100 * design.share:g} {100 * right:.0f} {100 * skipped:.0f}".split()
         table.add_row(*about, *(figure(tally, name) for name in names))
     console.print(table)
 

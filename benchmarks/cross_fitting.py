@@ -1,8 +1,9 @@
 """Whether the interval of a model that has learned from its own audit holds: many classes, new ones, small audits.
 
-Each audited row is judged by a model without its fold; the truth is the accuracy of the model of all labels on the
-rows that nobody labelled. Three cheap learners on made tables, and on real ones labelled in one group alone.
-Run: ``CHARY_DATA=... python benchmarks/cross_fitting.py > benchmarks/results/cross_fitting.txt``
+Each audited row is judged by a model without its fold; the truth is the accuracy of the model of
+all labels on the rows that nobody labelled. Three cheap learners on made tables, and on real ones
+labelled in one group alone. Run:
+``CHARY_DATA=... python benchmarks/cross_fitting.py > benchmarks/results/cross_fitting.txt``
 """
 
 import argparse
@@ -69,25 +70,46 @@ def made(design: Design, rng: np.random.Generator) -> Problem:
     X = centres[y, rng.integers(0, 2, n)] + rng.normal(size=(n, N_COLUMNS))
     X, y = X.repeat(design.copies, axis=0), y.repeat(design.copies)
     X += 0.05 * (design.copies > 1) * rng.normal(size=X.shape)
-    known = np.arange(design.labelled) if design.uneven else rng.choice(design.classes, design.labelled, False)
+    known = (
+        np.arange(design.labelled)
+        if design.uneven
+        else rng.choice(design.classes, design.labelled, False)
+    )
     weight = np.isin(y, known) * np.exp(1.5 * design.biased * X[:, 0] / X[:, 0].std())
     first = rng.choice(len(y), design.n_first, replace=False, p=weight / weight.sum())
-    return Problem(X, y, first, rng.choice(np.setdiff1d(np.arange(len(y)), first), design.k, replace=False))
+    return Problem(
+        X, y, first, rng.choice(np.setdiff1d(np.arange(len(y)), first), design.k, replace=False)
+    )
 
 
-def real(frame: pl.DataFrame, about: dict[str, str], k: int, n_audits: int, rng: np.random.Generator):
+def real(
+    frame: pl.DataFrame, about: dict[str, str], k: int, n_audits: int, rng: np.random.Generator
+):
     """Codes and numbers of a table; the first labels are those of one group."""
-    y = frame[about["target"]].cast(pl.String).cast(pl.Categorical).to_physical().to_numpy().astype(int)
+    y = (
+        frame[about["target"]]
+        .cast(pl.String)
+        .cast(pl.Categorical)
+        .to_physical()
+        .to_numpy()
+        .astype(int)
+    )
     columns = []
     for column in frame.drop(about["target"]):
-        cells = column.cast(pl.Categorical).to_physical() if column.dtype == pl.String else column.to_physical()
+        cells = (
+            column.cast(pl.Categorical).to_physical()
+            if column.dtype == pl.String
+            else column.to_physical()
+        )
         columns.append(cells.cast(pl.Float64).fill_null(-1).fill_nan(-1).to_numpy())
     X = np.column_stack(columns)
     X = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-9)
     group = np.flatnonzero(frame[about["group_column"]].cast(pl.String) == about["group_value"])
     for _ in range(n_audits):
         first = rng.permutation(group)[: int(about["n_labeled"])]
-        yield Problem(X, y, first, rng.choice(np.setdiff1d(np.arange(len(y)), first), k, replace=False))
+        yield Problem(
+            X, y, first, rng.choice(np.setdiff1d(np.arange(len(y)), first), k, replace=False)
+        )
 
 
 def neighbour(X: np.ndarray, y: np.ndarray, rows: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -119,7 +141,10 @@ def cross_fit(problem: Problem, learn, rng: np.random.Generator) -> tuple[float,
     truth = float(np.mean(learn(X, y, every, rest) == y[rest]))
     folds = np.array_split(rng.permutation(audit), N_FOLDS)
     others = [np.concatenate([first, np.setdiff1d(audit, fold)]) for fold in folds]
-    right = sum(int((learn(X, y, rows, fold) == y[fold]).sum()) for rows, fold in zip(others, folds, strict=True))
+    right = sum(
+        int((learn(X, y, rows, fold) == y[fold]).sum())
+        for rows, fold in zip(others, folds, strict=True)
+    )
     return truth, right, int((learn(X, y, first, audit) == y[audit]).sum())
 
 
@@ -166,9 +191,16 @@ def main() -> None:
     table = Table(*heads, "widened covers", "width", "truth below", title=title)
     for i, design in enumerate(DESIGNS):
         rng = np.random.default_rng([i, 77])
-        what = [f"apart {design.apart:g}", *["uneven"] * design.uneven, *["random"] * (not design.biased)]
+        what = [
+            f"apart {design.apart:g}",
+            *["uneven"] * design.uneven,
+            *["random"] * (not design.biased),
+        ]
         what += [f"{design.copies} copies"] * (design.copies > 1)
-        about = [*map(str, (design.classes, design.labelled, design.n_first, design.k)), ", ".join(what)]
+        about = [
+            *map(str, (design.classes, design.labelled, design.n_first, design.k)),
+            ", ".join(what),
+        ]
         for line in tally((made(design, rng) for _ in range(n_audits)), design.k, rng):
             table.add_row(*about, *line)
     if "CHARY_DATA" in os.environ:

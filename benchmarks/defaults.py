@@ -35,7 +35,9 @@ def main(seeds: tuple[int, ...], names: list[str]) -> None:
                 continue
             frame = pl.read_parquet(DATA / collection / f"{facts['name']}.parquet")
             prepared = prepare(open_source(frame, name=facts["name"]).read(), facts["target"])
-            truth = frame[facts["target"]].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
+            truth = (
+                frame[facts["target"]].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
+            )
             for way in WAYS:
                 for seed in seeds:
                     rows = labelled_rows(collection, frame, facts, way, seed)
@@ -47,10 +49,14 @@ def main(seeds: tuple[int, ...], names: list[str]) -> None:
             if not found:
                 continue
             worst = f"worst {min(found):+.1f}, best {max(found):+.1f}"
-            print(f"{collection}, labels by {way}: {np.mean(found):+.2f} points over {len(found)} draws ({worst})")
+            print(
+                f"{collection}, labels by {way}: {np.mean(found):+.2f} points over {len(found)} draws ({worst})"
+            )
 
 
-def change(name: str, prepared: Prepared, truth: NDArray[Any], rows: NDArray[np.intp], seed: int) -> float:
+def change(
+    name: str, prepared: Prepared, truth: NDArray[Any], rows: NDArray[np.intp], seed: int
+) -> float:
     """Points of accuracy that leaving columns out is worth; 0 where none is."""
     labeled = np.zeros(len(truth), dtype=bool)
     labeled[rows] = True
@@ -88,7 +94,9 @@ def labelled_rows(
         values = frame[facts["bias_column"]]
         if facts["bias_kind"] == "date":
             order = values.str.to_datetime() if values.dtype == pl.String else values
-            return np.lexsort((rng.random(len(values)), order.cast(pl.Datetime("us")).cast(pl.Int64)))[:n]
+            return np.lexsort(
+                (rng.random(len(values)), order.cast(pl.Datetime("us")).cast(pl.Int64))
+            )[:n]
         x = values.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
         far = np.nan_to_num(np.abs((x - np.nanmean(x)) / np.nanstd(x)))
         return np.argsort(-(2 * far + rng.gumbel(size=len(x))), kind="stable")[:n]
@@ -103,7 +111,11 @@ def labelled_rows(
     values = frame[facts["column"]]
     if values.dtype == pl.String:
         as_dates = values.str.to_datetime(strict=False)
-        values = values.cast(pl.Float64, strict=False) if as_dates.null_count() > len(values) / 2 else as_dates
+        values = (
+            values.cast(pl.Float64, strict=False)
+            if as_dates.null_count() > len(values) / 2
+            else as_dates
+        )
     if values.dtype in (pl.Date, pl.Datetime):
         values = values.cast(pl.Datetime("us")).cast(pl.Int64)
     values = values.cast(pl.Float64, strict=False)

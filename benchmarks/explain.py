@@ -2,10 +2,11 @@
 
 CHARY_DATA=... python benchmarks/explain.py
 
-Cost: ``chary.labelling.label_table`` on 5,000 rows of tables in ``$CHARY_DATA/tables``, labels picked at random:
-CPU time of all steps, of the one that finds what decides the labels (importance of the columns, and 50 to 70
-rows), and of explaining every label besides. Comparison: the deciding columns of 60 rows, compared with few rows,
-one typical row or few columns, beside those found with 96 rows and all columns.
+Cost: ``chary.labelling.label_table`` on 5,000 rows of tables in ``$CHARY_DATA/tables``, labels
+picked at random: CPU time of all steps, of the one that finds what decides the labels (importance
+of the columns, and 50 to 70 rows), and of explaining every label besides. Comparison: the deciding
+columns of 60 rows, compared with few rows, one typical row or few columns, beside those found with
+96 rows and all columns.
 """
 
 from __future__ import annotations
@@ -31,7 +32,16 @@ from chary.tables import Table as Cells
 from studies import COLLECTION, TableFacts, labelled_rows
 
 TIMED = ("hotel", "computers", "food_reviews", "occupations")
-COMPARED = ("breaches", "colleges", "forbes", "hotel", "weather", "fi_survey", "baseball", "computers")
+COMPARED = (
+    "breaches",
+    "colleges",
+    "forbes",
+    "hotel",
+    "weather",
+    "fi_survey",
+    "baseball",
+    "computers",
+)
 N_ROWS, N_EXPLAINED, REFERENCE = 5_000, 60, 96
 STEP = "Finding what decides the labels"
 
@@ -106,7 +116,12 @@ def _agreement(compared: list[TableFacts], data: Path) -> Table:
             found.setdefault(name, []).append(figures)
     title = f"Beside {REFERENCE} rows and all columns, mean of {len(compared)} tables, {N_EXPLAINED} rows each"
     grid = Table(title=title, title_justify="left")
-    for name in ("compared with", "same first column", "shared of named columns", "effect lost by the first"):
+    for name in (
+        "compared with",
+        "same first column",
+        "shared of named columns",
+        "effect lost by the first",
+    ):
         grid.add_column(name, justify="left" if name == "compared with" else "right")
     for name, figures in found.items():
         grid.add_row(name, *(f"{100 * figure:.1f} %" for figure in np.mean(figures, axis=0)))
@@ -118,15 +133,21 @@ def _compare(table: Features, spec: TableFacts) -> dict[str, list[float]]:
     rest = np.setdiff1d(np.arange(len(table.y)), rows)
     rest = np.random.default_rng(0).choice(rest, min(3_000, len(rest)), replace=False)
     y = np.concatenate([table.y[rows], [None] * len(rest)]).astype(object)
-    model = MixedEnsembleClassifier(random_state=0, unlabeled=None).fit(table.X[np.concatenate([rows, rest])], y)
+    model = MixedEnsembleClassifier(random_state=0, unlabeled=None).fit(
+        table.X[np.concatenate([rows, rest])], y
+    )
     pool = table.X[rest]
     names = list(dict.fromkeys(feature.column for feature in table.features))
-    groups = [np.array([j for j, f in enumerate(table.features) if f.column == name]) for name in names]
+    groups = [
+        np.array([j for j, f in enumerate(table.features) if f.column == name]) for name in names
+    ]
     X = pool[np.random.default_rng(1).choice(len(pool), min(N_EXPLAINED, len(pool)), replace=False)]
     codes = model.predict_proba(X).argmax(axis=1)
     reference = effects(model, X, codes, pool[spread_rows(pool, REFERENCE)], groups)
     found = {
-        "one typical row": _beside(reference, effects(model, X, codes, _typical(table, pool, groups), groups))
+        "one typical row": _beside(
+            reference, effects(model, X, codes, _typical(table, pool, groups), groups)
+        )
     }
     for size in (2, 4, 8, 16):
         background = pool[spread_rows(pool, size)]
@@ -134,7 +155,9 @@ def _compare(table: Features, spec: TableFacts) -> dict[str, list[float]]:
     order = np.argsort(-importance(model, pool, groups)[0], kind="stable")
     for most in (10, 20, 30):
         left_out = np.isin(np.arange(len(groups)), order[most:])
-        found[f"{REFERENCE} rows, {most} columns"] = _beside(reference, np.where(left_out, -1, reference))
+        found[f"{REFERENCE} rows, {most} columns"] = _beside(
+            reference, np.where(left_out, -1, reference)
+        )
     return found
 
 
@@ -150,11 +173,18 @@ def _typical(table: Features, pool: np.ndarray, groups: list[np.ndarray]) -> np.
 
 def _beside(reference: np.ndarray, other: np.ndarray) -> list[float]:
     """How often the first column is the same; columns named by both, of those by any; what the first lacks."""
-    named = [[{k for k in row if k >= 0} for row in decisive(values).tolist()] for values in (reference, other)]
+    named = [
+        [{k for k in row if k >= 0} for row in decisive(values).tolist()]
+        for values in (reference, other)
+    ]
     shared = [len(a & b) / max(1, len(a | b)) for a, b in zip(*named, strict=True)]
     first = [decisive(values)[:, 0] for values in (reference, other)]
     had = np.where(first[1] >= 0, reference[np.arange(len(reference)), first[1]], 0)
-    return [float(np.mean(first[0] == first[1])), float(np.mean(shared)), 1 - had.mean() / reference.max(1).mean()]
+    return [
+        float(np.mean(first[0] == first[1])),
+        float(np.mean(shared)),
+        1 - had.mean() / reference.max(1).mean(),
+    ]
 
 
 if __name__ == "__main__":

@@ -4,14 +4,17 @@
 
 Three ways to do 500 steps of 32 labelled rows, on one thread, best of ``repeats`` (default 3):
 
-``chary``    DiverseEnsembleClassifier, everything included: checks, standardisation, 32 unlabelled rows a step
-``PyTorch``  the same model as an ordinary training loop: nn.Module, two DataLoaders, autograd, torch.optim.Adam
-``MLP``      scikit-learn's MLPClassifier: same hidden layers, labelled rows alone, no ensemble of heads
+``chary``    DiverseEnsembleClassifier, everything included: checks, standardisation, 32 unlabelled
+rows a step ``PyTorch``  the same model as an ordinary training loop: nn.Module, two DataLoaders,
+autograd, torch.optim.Adam ``MLP``      scikit-learn's MLPClassifier: same hidden layers, labelled
+rows alone, no ensemble of heads
 """
 
 import os
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy starts them
+os.environ.update(
+    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1"
+)  # before NumPy starts them
 
 import sys
 import warnings
@@ -78,7 +81,12 @@ def data_of(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
 
 def fit_chary(X: np.ndarray, y: np.ndarray) -> None:
     DiverseEnsembleClassifier(
-        n_heads=N_HEADS, gamma=GAMMA, n_steps=N_STEPS, batch_size=BATCH, unlabeled_batch_size=BATCH, random_state=0
+        n_heads=N_HEADS,
+        gamma=GAMMA,
+        n_steps=N_STEPS,
+        batch_size=BATCH,
+        unlabeled_batch_size=BATCH,
+        random_state=0,
     ).fit(X, y)
 
 
@@ -95,7 +103,9 @@ def fit_scikit_learn(X: np.ndarray, y: np.ndarray) -> None:
         random_state=0,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the number of steps is what was asked for
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # the number of steps is what was asked for
         model.fit(X[labeled], y[labeled])
 
 
@@ -105,7 +115,11 @@ class TorchNetwork(nn.Module):
     def __init__(self, d: int, n_classes: int) -> None:
         super().__init__()
         widths = (d, *default_hidden_sizes(d))
-        layers = [layer for n_in, n_out in pairwise(widths) for layer in (nn.Linear(n_in, n_out), nn.ReLU())]
+        layers = [
+            layer
+            for n_in, n_out in pairwise(widths)
+            for layer in (nn.Linear(n_in, n_out), nn.ReLU())
+        ]
         self.backbone = nn.Sequential(*layers)
         self.prediction_head = nn.Linear(widths[-1], n_classes)
         self.heads = nn.ModuleList(nn.Linear(widths[-1], n_classes) for _ in range(N_HEADS))
@@ -128,7 +142,9 @@ def fit_pytorch(X: np.ndarray, y: np.ndarray) -> None:
         (X_unlabeled,) = next(unlabeled_batches)
         features = model.backbone(X_batch)
         supervised = F.cross_entropy(model.prediction_head(features), y_batch)
-        ensemble = sum(F.cross_entropy(logits, y_batch) for logits in model.head_logits(features).unbind(1))
+        ensemble = sum(
+            F.cross_entropy(logits, y_batch) for logits in model.head_logits(features).unbind(1)
+        )
         head_probs = model.head_logits(model.backbone(X_unlabeled)).softmax(-1)
         loss = supervised + ensemble / N_HEADS + GAMMA * t_similarity(head_probs).mean()
         optimizer.zero_grad()
@@ -165,7 +181,9 @@ def gflop_of_a_fit(shape: Shape) -> float:
     backbone = [n_in * n_out for n_in, n_out in pairwise(widths)]
     heads = widths[-1] * (1 + N_HEADS) * shape.n_classes
     forward = n * (sum(backbone) + heads)
-    backward = n * heads + n_labeled * (widths[-1] * shape.n_classes + 2 * sum(backbone) - backbone[0])
+    backward = n * heads + n_labeled * (
+        widths[-1] * shape.n_classes + 2 * sum(backbone) - backbone[0]
+    )
     return 2e-9 * N_STEPS * (forward + backward)
 
 
@@ -174,13 +192,25 @@ def main(repeats: int = 3) -> None:
     peak = matmul_peak()
     table = Table(title=f"One fit of {N_STEPS} steps: CPU seconds on one thread, best of {repeats}")
     table.add_column("data set", no_wrap=True)
-    for column in "n", "d", "C", "chary", "PyTorch", "MLP", "vs PyTorch", "vs MLP", "GFLOP/s", "of peak":
+    for column in (
+        "n",
+        "d",
+        "C",
+        "chary",
+        "PyTorch",
+        "MLP",
+        "vs PyTorch",
+        "vs MLP",
+        "GFLOP/s",
+        "of peak",
+    ):
         table.add_column(column, justify="right", no_wrap=True)
     speedups = []
     for shape in SHAPES:
         X, y = data_of(shape)
         ours, pytorch, mlp = (
-            seconds(partial(fit, X, y), repeats) for fit in (fit_chary, fit_pytorch, fit_scikit_learn)
+            seconds(partial(fit, X, y), repeats)
+            for fit in (fit_chary, fit_pytorch, fit_scikit_learn)
         )
         speed = gflop_of_a_fit(shape) / ours
         speedups.append((pytorch / ours, mlp / ours))
@@ -194,7 +224,9 @@ def main(repeats: int = 3) -> None:
     table.add_row("geometric mean", *[""] * 6, f"{vs_pytorch:.1f}x", f"{vs_mlp:.1f}x")
     console = Console(width=None if sys.stdout.isatty() else 110)
     console.print(table)
-    console.print(f"Peak: {peak:.0f} GFLOP/s, the float32 product of two 1024 x 1024 matrices on one thread.")
+    console.print(
+        f"Peak: {peak:.0f} GFLOP/s, the float32 product of two 1024 x 1024 matrices on one thread."
+    )
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
     python benchmarks/guesses.py [seeds [tables]] > benchmarks/results/guesses.txt
 
-The tables are in the folders ``tables`` and ``tables2`` of ``CHARY_DATA``; of each, 600 rows are used. A column is
-made up that is right in 78 % of them. Its errors are not uniform: half of the classes, and a quarter of the rows
-by one feature, are mistaken three times as often as the others, and four of five errors name one and the same
-confusable class. 30 or 100 rows drawn at random have a label: they are all the labels there are ("labels"), or an
-audit beside 50 labels of one group or picked by a column ("audit"). Accuracy is that on all other rows: of the
-column, of the model that learns from the column as from any other ("before"), and of what ``chary.label`` gives
-("now").
+The tables are in the folders ``tables`` and ``tables2`` of ``CHARY_DATA``; of each, 600 rows are
+used. A column is made up that is right in 78 % of them. Its errors are not uniform: half of the
+classes, and a quarter of the rows by one feature, are mistaken three times as often as the others,
+and four of five errors name one and the same confusable class. 30 or 100 rows drawn at random have
+a label: they are all the labels there are ("labels"), or an audit beside 50 labels of one group or
+picked by a column ("audit"). Accuracy is that on all other rows: of the column, of the model that
+learns from the column as from any other ("before"), and of what ``chary.label`` gives ("now").
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ RIGHT = 0.78
 N_ROWS = 600
 SIZES = (30, 100)
 N_BIASED = 50
-# Held-out rows that the model must have right more than the column to take its place: 5 is what chary uses.
+# Held-out rows that the model must have right more than the column to take its place: 5 is what
+# chary uses.
 GAINS = (1, 3, 5, 7)
 
 
@@ -46,7 +47,9 @@ class Draw(NamedTuple):
     column: float
     before: float
     now: float
-    gain: int | None  # held-out rows that the model has right more; None: the column was not recognised
+    gain: (
+        int | None
+    )  # held-out rows that the model has right more; None: the column was not recognised
 
 
 def guesses(codes: NDArray[np.intp], X: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:
@@ -79,7 +82,9 @@ def main(seeds: list[int], names: list[str]) -> None:
                     draws[key].append(draw)
                     print(facts["name"], seed, *key, *draw, file=sys.stderr, flush=True)
     print("                                 accuracy           worst draw   draws 1 point below")
-    print("rows    of   draws  recognised  column  before    now  before    now  before    now (the column)")
+    print(
+        "rows    of   draws  recognised  column  before    now  before    now  before    now (the column)"
+    )
     for (kind, size), rows in sorted(draws.items()):
         column, before, now = np.array([draw[:3] for draw in rows]).T
         recognised = sum(draw.gain is not None for draw in rows)
@@ -91,11 +96,15 @@ def main(seeds: list[int], names: list[str]) -> None:
     print("If the model takes over from so many more held-out rows right than the column on:")
     print("rows    of   gain     now  worst draw  draws 1 point below the column")
     for (kind, size), rows in sorted(draws.items()):
-        column, before, _, gain = np.array([draw for draw in rows if draw.gain is not None], dtype=float).T
+        column, before, _, gain = np.array(
+            [draw for draw in rows if draw.gain is not None], dtype=float
+        ).T
         for least in GAINS:
             now = np.where(gain >= least, before, column)
             below = (now < column - 1).sum()
-            print(f"{size:4}  {kind:6}{least:5}{now.mean():8.1f}{(now - column).min():12.1f}{below:21}")
+            print(
+                f"{size:4}  {kind:6}{least:5}{now.mean():8.1f}{(now - column).min():12.1f}{below:21}"
+            )
 
 
 def draws_of(collection: str, facts: dict[str, str], seed: int) -> dict[tuple[str, int], Draw]:
@@ -153,15 +162,21 @@ def _draw(
         sheet = None
         if audited is not None:
             sheet = Path(folder) / "audit.csv"
-            _write_answers(sheet, table, np.sort(audited), classes[codes], encode(cells, unlabeled=None))
+            _write_answers(
+                sheet, table, np.sort(audited), classes[codes], encode(cells, unlabeled=None)
+            )
         try:
-            result = chary.label(table, target="truth", audit=sheet, seed=seed, classes=classes.tolist())
+            result = chary.label(
+                table, target="truth", audit=sheet, seed=seed, classes=classes.tolist()
+            )
         except (TableError, ValueError) as error:
             print(error, file=sys.stderr)
             return None
     details = result.details
     rest = np.setdiff1d(np.arange(len(codes)), known)
-    before = SelfTrainingClassifier.predict_proba(details.model[-1], details.features(rest)).argmax(axis=1)
+    before = SelfTrainingClassifier.predict_proba(details.model[-1], details.features(rest)).argmax(
+        axis=1
+    )
 
     def right(labels: NDArray[Any]) -> float:
         return 100 * float(np.mean(labels.astype(str) == classes[codes[rest]]))
@@ -175,7 +190,9 @@ def _draw(
     )
 
 
-def _write_answers(path: Path, table: Table, rows: NDArray[np.intp], truth: NDArray[Any], labels: Any) -> None:
+def _write_answers(
+    path: Path, table: Table, rows: NDArray[np.intp], truth: NDArray[Any], labels: Any
+) -> None:
     """Write a sheet of some rows with the right answers."""
     with path.open("wb") as file:
         write_sheet(unlabelled_rows(table, "truth", labels), table.numbers(rows), file)

@@ -2,9 +2,9 @@
 
     python benchmarks/heads.py
 
-Every variant takes one step in turn, many times over, so that a busy machine slows all of them alike. The network
-is ResNet-18 as published (11.2 million weights, 512 features) on 64 x 64 images, with a batch of 16 labelled and
-16 unlabelled ones.
+Every variant takes one step in turn, many times over, so that a busy machine slows all of them
+alike. The network is ResNet-18 as published (11.2 million weights, 512 features) on 64 x 64 images,
+with a batch of 16 labelled and 16 unlabelled ones.
 """
 
 from __future__ import annotations
@@ -43,8 +43,21 @@ class Block(nn.Module):
 
 
 def resnet18() -> nn.Module:
-    stem = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
-    blocks = [(64, 64, 1), (64, 64, 1), (64, 128, 2), (128, 128, 1), (128, 256, 2), (256, 256, 1), (256, 512, 2)]
+    stem = [
+        nn.Conv2d(3, 64, 7, 2, 3, bias=False),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1),
+    ]
+    blocks = [
+        (64, 64, 1),
+        (64, 64, 1),
+        (64, 128, 2),
+        (128, 128, 1),
+        (128, 256, 2),
+        (256, 256, 1),
+        (256, 512, 2),
+    ]
     body = [Block(*sizes) for sizes in [*blocks, (512, 512, 1)]]
     return nn.Sequential(*stem, *body, nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
@@ -94,7 +107,9 @@ def steps(X: Tensor, targets: Tensor) -> dict[str, Callable[[], None]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=15)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -112,7 +127,9 @@ def main() -> None:
     medians = {name: float(np.median(values)) for name, values in seconds.items()}
 
     base, five, fifty = (medians[name] for name in list(medians)[1:4])
-    table = Table(title=f"A training step on ResNet-18: median CPU ms of {arguments.repeats}, one thread")
+    table = Table(
+        title=f"A training step on ResNet-18: median CPU ms of {arguments.repeats}, one thread"
+    )
     for column in ("step", "ms", "ratio"):
         table.add_column(column, justify="left" if column == "step" else "right")
     for name, value in medians.items():

@@ -2,8 +2,9 @@
 
     python benchmarks/judge.py [rows] [folder]
 
-A table of ten columns, as Parquet and as CSV. Draw thirty rows; judge the labels by their answers; the same with a
-confidence column, which has to be read as a whole. Beside them Polars reading the file, and an import of chary.
+A table of ten columns, as Parquet and as CSV. Draw thirty rows; judge the labels by their answers;
+the same with a confidence column, which has to be read as a whole. Beside them Polars reading the
+file, and an import of chary.
 """
 
 import os
@@ -25,7 +26,11 @@ CHARY = [sys.executable, "-c", "import sys; from chary.cli import main; sys.exit
 def write_tables(folder: Path, n: int) -> None:
     rng = np.random.default_rng(0)
     columns = {f"x{j}": np.round(rng.normal(size=n), 3) for j in range(6)}
-    columns |= {"id": np.arange(n), "region": rng.integers(0, 20, n), "sure": np.round(rng.random(n), 4)}
+    columns |= {
+        "id": np.arange(n),
+        "region": rng.integers(0, 20, n),
+        "sure": np.round(rng.random(n), 4),
+    }
     labels = pl.Series("rule", np.array(["bug", "wish", "praise"])[rng.integers(0, 3, n)])
     frame = pl.DataFrame(columns).with_columns(labels)
     frame.write_parquet(folder / "table.parquet")
@@ -60,8 +65,13 @@ def main() -> None:
     maker.start()
     maker.join()
     for path in (folder / "table.parquet", folder / "table.csv"):
-        size, sheet = f"{path.suffix[1:]}, {path.stat().st_size >> 20:,} MiB", folder / "table.judge.csv"
-        sheet.unlink(missing_ok=True)  # that of the other file holds answers, which are not overwritten
+        size, sheet = (
+            f"{path.suffix[1:]}, {path.stat().st_size >> 20:,} MiB",
+            folder / "table.judge.csv",
+        )
+        sheet.unlink(
+            missing_ok=True
+        )  # that of the other file holds answers, which are not overwritten
         read = "read_parquet" if path.suffix == ".parquet" else "read_csv"
         judge = [*CHARY, "judge", str(path), "--labels", "rule", "--force"]
         rows = [

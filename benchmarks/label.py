@@ -2,8 +2,9 @@
 
 python benchmarks/label.py [--rows N] [--cases NAME ...] [--before FOLDER]
 
-With ``--before`` the same is done by another version, whose ``src`` is in that folder (``git archive COMMIT``),
-just before each case: only ratios of one run can be compared, where others use the machine, too.
+With ``--before`` the same is done by another version, whose ``src`` is in that folder
+(``git archive COMMIT``), just before each case: only ratios of one run can be compared, where
+others use the machine, too.
 """
 
 import argparse
@@ -33,7 +34,9 @@ def write_parquet(path: Path, n_rows: int, biased: bool) -> None:
     colours = {f"c{j}": rng.choice(["red", "green", "blue", "black"], n_rows) for j in range(4)}
     day = np.datetime64("2020-01-01") + rng.integers(0, 1000, n_rows).astype("timedelta64[D]")
     score = sum(rng.normal() * numbers[f"x{j}"] for j in range(40))
-    far_out = np.argsort(-np.abs(numbers["x0"]) + 0.5 * rng.normal(size=n_rows))[: max(1000, n_rows // 200)]
+    far_out = np.argsort(-np.abs(numbers["x0"]) + 0.5 * rng.normal(size=n_rows))[
+        : max(1000, n_rows // 200)
+    ]
     target = np.full(n_rows, None, dtype=object)
     given = rng.choice(far_out if biased else n_rows, 500, replace=False)
     target[given] = np.where(score[given] > 0, "yes", "no")
@@ -45,9 +48,22 @@ def run(
 ) -> tuple[float, resource.struct_rusage, dict]:
     """Seconds, what the process used, and what it says; by another version, if one is given."""
     start = perf_counter()
-    environment = os.environ if version is None else {**os.environ, "PYTHONPATH": str(version / "src")}
+    environment = (
+        os.environ if version is None else {**os.environ, "PYTHONPATH": str(version / "src")}
+    )
     code = "import sys; from chary.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "label", str(path), "--target", "target", "--json", "--force", *told]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "label",
+        str(path),
+        "--target",
+        "target",
+        "--json",
+        "--force",
+        *told,
+    ]
     with path.with_suffix(".json").open("w+") as out:
         process = subprocess.Popen(command, stdout=out, env=environment)
         _, status, used = os.wait4(process.pid, 0)
@@ -75,7 +91,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "big.parquet"
             write_parquet(path, asked.rows, biased)
-            versions = {"now": None} if asked.before is None else {"before": asked.before, "now": None}
+            versions = (
+                {"now": None} if asked.before is None else {"before": asked.before, "now": None}
+            )
             found = {word: run(path, told, version) for word, version in versions.items()}
         for word, (seconds, used, figures) in found.items():
             table.add_row(
@@ -90,7 +108,9 @@ def main() -> None:
         if asked.before is not None:
             (_, old, _), (_, new, _) = found["before"], found["now"]
             cpu = (new.ru_utime + new.ru_stime) / (old.ru_utime + old.ru_stime)
-            table.add_row(name, "ratio", "", f"{cpu:.2f}", f"{new.ru_maxrss / old.ru_maxrss:.2f}", "", "")
+            table.add_row(
+                name, "ratio", "", f"{cpu:.2f}", f"{new.ru_maxrss / old.ru_maxrss:.2f}", "", ""
+            )
     Console(width=110).print(table)
 
 

@@ -2,10 +2,11 @@
 
 CHARY_DATA=... python benchmarks/label_beyond_memory.py [rows [learner]]
 
-First a generated table of Parquet, 50 columns, four times as large in memory as ``--memory``, with 500 biased
-labels and the class shares told (0 rows: left out). Then tables that fit both ways: of those in
-``$CHARY_DATA/tables`` with 7,000 to 16,000 rows, labels are kept at random or by a column as its README says; they
-are labelled at once, and in parts with a sample of 2,000 rows. Both have the same labels to learn from.
+First a generated table of Parquet, 50 columns, four times as large in memory as ``--memory``, with
+500 biased labels and the class shares told (0 rows: left out). Then tables that fit both ways: of
+those in ``$CHARY_DATA/tables`` with 7,000 to 16,000 rows, labels are kept at random or by a column
+as its README says; they are labelled at once, and in parts with a sample of 2,000 rows. Both have
+the same labels to learn from.
 """
 
 from __future__ import annotations
@@ -57,12 +58,17 @@ def write_large(path: Path, n_rows: int) -> np.ndarray:
     n_blocks = -(-n_rows // BLOCK)
     truth, writer = [], None
     for frame, of_block in blocks(n_rows):
-        far_out, n_labels = np.flatnonzero(np.abs(frame["x0"].to_numpy()) > 2), max(1, 500 // n_blocks)
+        far_out, n_labels = (
+            np.flatnonzero(np.abs(frame["x0"].to_numpy()) > 2),
+            max(1, 500 // n_blocks),
+        )
         target = np.full(frame.height, None, dtype=object)
         target[far_out[:n_labels]] = of_block[far_out[:n_labels]]
         table = frame.with_columns(target=pl.Series(target.tolist(), dtype=pl.String)).to_arrow()
         table = table.cast(
-            pa.schema([f.with_type(pa.string()) if "string" in str(f.type) else f for f in table.schema])
+            pa.schema(
+                [f.with_type(pa.string()) if "string" in str(f.type) else f for f in table.schema]
+            )
         )
         writer = writer or pq.ParquetWriter(path, table.schema)
         writer.write_table(table)
@@ -76,15 +82,31 @@ def run(path: Path, memory: int, learner: str) -> tuple[float, float, dict[str, 
 
     ``ru_maxrss`` would be no less than what this process itself takes.
     """
-    shares = [word for name, share in SHARES.items() for word in ("--class-prior", f"{name}={share:.0%}")]
+    shares = [
+        word for name, share in SHARES.items() for word in ("--class-prior", f"{name}={share:.0%}")
+    ]
     code = "import sys; from chary.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", code, "label", str(path), "--target", "target", "--json", *shares]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "label",
+        str(path),
+        "--target",
+        "target",
+        "--json",
+        *shares,
+    ]
     start, peak = perf_counter(), {"RssAnon": 0, "VmHWM": 0}
     with path.with_suffix(".json").open("w+") as out:
-        process = subprocess.Popen([*command, "--memory", str(memory), "--learner", learner], stdout=out)
+        process = subprocess.Popen(
+            [*command, "--memory", str(memory), "--learner", learner], stdout=out
+        )
         status = Path(f"/proc/{process.pid}/status")
         while (done := os.wait4(process.pid, os.WNOHANG))[0] == 0:
-            lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+            lines = dict(
+                line.split(":", 1) for line in status.read_text().splitlines() if ":" in line
+            )
             for name in peak:
                 peak[name] = max(peak[name], int(lines.get(name, "0 kB").split()[0]) >> 10)
             sleep(0.05)
@@ -110,9 +132,13 @@ def large(console: Console, n_rows: int, learner: str) -> None:
     label = (written["chary_label"] == "yes").to_numpy()
     wanted = round(SHARES["yes"] * n_rows)
     console.print(f"{n_rows:,} rows x 50 columns of Parquet, class shares told, learner {learner}:")
-    console.print(f"  cells in memory        {cells >> 20:,} MiB, {cells / memory:.1f} times --memory")
+    console.print(
+        f"  cells in memory        {cells >> 20:,} MiB, {cells / memory:.1f} times --memory"
+    )
     console.print(f"  --memory               {memory >> 20:,} MiB")
-    console.print(f"  peak of the process    {peak['RssAnon']:,} MiB, with files {peak['VmHWM']:,} MiB")
+    console.print(
+        f"  peak of the process    {peak['RssAnon']:,} MiB, with files {peak['VmHWM']:,} MiB"
+    )
     console.print(f"  wall time, CPU time    {seconds:.0f} s, {cpu:.0f} s")
     console.print(f"  learned from           {said['sample']}")
     console.print(f"  rows labelled yes      {said['labels']['yes']:,} ({wanted:,} wanted)")
@@ -153,7 +179,9 @@ def _accuracies(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> 
     labeled = np.zeros(frame.height, dtype=bool)
     labeled[labelled_rows(frame, facts, how, seed)] = True
     truth = frame[facts.target].cast(pl.String)
-    hidden = frame.with_columns(pl.select(pl.when(pl.Series(labeled)).then(truth)).to_series().alias(facts.target))
+    hidden = frame.with_columns(
+        pl.select(pl.when(pl.Series(labeled)).then(truth)).to_series().alias(facts.target)
+    )
 
     def right(labels: pl.Series) -> float:
         return float((labels.cast(pl.String) == truth).filter(pl.Series(~labeled)).mean())

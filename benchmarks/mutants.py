@@ -1,13 +1,16 @@
 """How many small faults the tests notice, in nine modules.
 
-    python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] > benchmarks/results/mutants.txt
+    python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] >
+    benchmarks/results/mutants.txt
 
-A mutant is a module with one fault: a sign, a bound, a number, a condition changed. Of each module so many are
-drawn by the seed; each is imported in place of the module in a process of its own, forked after all libraries are
-loaded, which runs the tests of the module until one fails. No file is written. First of all the tests must pass
-with the module as it is, and fail where it returns nothing. A mutant that takes three times as long is noticed.
+A mutant is a module with one fault: a sign, a bound, a number, a condition changed. Of each module
+so many are drawn by the seed; each is imported in place of the module in a process of its own,
+forked after all libraries are loaded, which runs the tests of the module until one fails. No file
+is written. First of all the tests must pass with the module as it is, and fail where it returns
+nothing. A mutant that takes three times as long is noticed.
 
-Faults that change nothing are listed in ``EQUIVALENT`` with the reason; they do not count, and are shown.
+Faults that change nothing are listed in ``EQUIVALENT`` with the reason; they do not count, and are
+shown.
 """
 
 from __future__ import annotations
@@ -31,9 +34,11 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Its examples and its twin, if there is one, must notice, and the tests that are named here, which are its doors.
-# What else pytest is told: simulations that take long are left out.
-_COLUMNS = tuple(f"tests/tables/columns/test_{name}.py" for name in ("kinds", "corpus", "booleans", "numbers"))
+# Its examples and its twin, if there is one, must notice, and the tests that are named here, which
+# are its doors. What else pytest is told: simulations that take long are left out.
+_COLUMNS = tuple(
+    f"tests/tables/columns/test_{name}.py" for name in ("kinds", "corpus", "booleans", "numbers")
+)
 MODULES: dict[str, tuple[str, ...]] = {
     "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
     "audit/filling": ("tests/audit/test_stopping.py", "tests/audit/test_drawing.py"),
@@ -247,7 +252,14 @@ _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div,
     ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
-_OPPOSITES = {"min": "max", "argmin": "argmax", "minimum": "maximum", "any": "all", "floor": "ceil", "sf": "cdf"}
+_OPPOSITES = {
+    "min": "max",
+    "argmin": "argmax",
+    "minimum": "maximum",
+    "any": "all",
+    "floor": "ceil",
+    "sf": "cdf",
+}
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
 
 
@@ -297,7 +309,11 @@ def _faults(node: Any) -> Iterator[tuple[Any, str, Callable[[], None]]]:
     if isinstance(node, ast.Compare):
         for place, op in enumerate(node.ops):
             if type(op) in _SWAPS:
-                yield node, _swap_words(op), lambda place=place, op=op: node.ops.__setitem__(place, _swap(op))
+                yield (
+                    node,
+                    _swap_words(op),
+                    lambda place=place, op=op: node.ops.__setitem__(place, _swap(op)),
+                )
     elif isinstance(node, (ast.BinOp, ast.BoolOp, ast.AugAssign)) and type(node.op) in _SWAPS:
         yield node, _swap_words(node.op), lambda: setattr(node, "op", _swap(node.op))
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not, ast.Invert)):
@@ -309,7 +325,11 @@ def _faults(node: Any) -> Iterator[tuple[Any, str, Callable[[], None]]]:
     elif isinstance(node, ast.Attribute) and node.attr in _OPPOSITES:
         new_name = _OPPOSITES[node.attr]
         yield node, f"{node.attr} -> {new_name}", lambda: setattr(node, "attr", new_name)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OPPOSITES:
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _OPPOSITES
+    ):
         function = node.func
         yield (
             node,
@@ -369,9 +389,13 @@ def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
     name = "chary." + module.replace("/", ".")
     if tree is not None:
         sys.meta_path.insert(0, _Swapped(name, tree, str(ROOT / "src/chary" / f"{module}.py")))
-    importlib.import_module(name)  # before pytest looks for examples in the file, and imports it a second time
+    importlib.import_module(
+        name
+    )  # before pytest looks for examples in the file, and imports it a second time
     os.chdir(ROOT)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # none is needed, and they take longer than most tests
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
+        "1"  # none is needed, and they take longer than most tests
+    )
     room, _, name = module.rpartition("/")
     tests = [f"src/chary/{module}.py", f"tests/{room}/test_{name}.py", *MODULES[module]]
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
@@ -382,7 +406,9 @@ class _FewExamples:
     """A plugin: properties are tried on fewer examples than usual, which notice nearly as much."""
 
     def pytest_configure(self) -> None:
-        hypothesis.settings.register_profile("mutants", deadline=None, derandomize=True, max_examples=25)
+        hypothesis.settings.register_profile(
+            "mutants", deadline=None, derandomize=True, max_examples=25
+        )
         hypothesis.settings.load_profile("mutants")
 
 
@@ -406,7 +432,9 @@ def try_mutants(module: str, each: int, seed: int) -> Found | None:
     found = Found([], [], [])
     for mutant in drawn:
         is_noticed = noticed(module, mutant.tree, limit)
-        (found.noticed if is_noticed else found.excused if mutant.equivalent else found.missed).append(mutant)
+        (
+            found.noticed if is_noticed else found.excused if mutant.equivalent else found.missed
+        ).append(mutant)
     return found
 
 
@@ -451,9 +479,15 @@ def main() -> int:
         print(f"{module:26} {sum(sizes):8} {sizes[0]:8} {sizes[1]:8} {sizes[2]:13}", flush=True)
         print(*map(_where, found.missed), sep="\n", file=sys.stderr, flush=True)
     n = len(total.noticed) + len(total.missed)
-    print(f"\n{len(total.noticed)} of {n} faults were noticed: {len(total.noticed) / n:.1%} (seed {asked.seed}).")
+    print(
+        f"\n{len(total.noticed)} of {n} faults were noticed: {len(total.noticed) / n:.1%} (seed {asked.seed})."
+    )
     print("\nMissed:", *map(_where, total.missed), sep="\n  ")
-    print("\nOf no effect:", *(f"{_where(mutant)}: {mutant.equivalent}" for mutant in total.excused), sep="\n  ")
+    print(
+        "\nOf no effect:",
+        *(f"{_where(mutant)}: {mutant.equivalent}" for mutant in total.excused),
+        sep="\n  ",
+    )
     return 0
 
 

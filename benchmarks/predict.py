@@ -2,12 +2,14 @@
 
     python benchmarks/predict.py --rows 50000000 --files 50 > benchmarks/results/predict.txt
 
-Wall time and CPU time of a process and all it starts, and the largest sum of their memory, as /proc tells: on the
-first five files, and on all, so that what a file more costs can be seen. Polars scans each file and writes it,
-streaming, on all cores: the limit. With unlike learners, on the first files alone, the limit is that and
-scikit-learn's own ``predict_proba`` of the members on prepared rows, on 200,000 of them, scaled.
+Wall time and CPU time of a process and all it starts, and the largest sum of their memory, as /proc
+tells: on the first five files, and on all, so that what a file more costs can be seen. Polars scans
+each file and writes it, streaming, on all cores: the limit. With unlike learners, on the first
+files alone, the limit is that and scikit-learn's own ``predict_proba`` of the members on prepared
+rows, on 200,000 of them, scaled.
 
-50,000,000 rows take about 8 GB of disk in the folder for temporary files (``TMPDIR``), emptied at the end.
+50,000,000 rows take about 8 GB of disk in the folder for temporary files (``TMPDIR``), emptied at
+the end.
 """
 
 import argparse
@@ -80,7 +82,9 @@ def main() -> None:
         for path in sorted((folder / "all").iterdir())[:part]:
             (folder / "part" / path.name).symlink_to(path)
         size = sum(path.stat().st_size for path in (folder / "all").iterdir())
-        print(f"{given.rows:,} rows x 10 columns in {given.files} Parquet files, {size / 2**20:,.0f} MiB")
+        print(
+            f"{given.rows:,} rows x 10 columns in {given.files} Parquet files, {size / 2**20:,.0f} MiB"
+        )
         print(f"{len(os.sched_getaffinity(0))} cores, --memory {given.memory}\n")
         print(
             f"{'':28}{'files':>6}{'wall, s':>10}{'CPU, s':>10}{'MiB':>8}{'us/row':>9}{'wall, times':>13}"
@@ -118,7 +122,15 @@ def copied(folder: Path, kind: str) -> Taken:
 
 def predicted(folder: Path, kind: str, learner: str, memory: str) -> Taken:
     """What ``chary predict`` takes for the files."""
-    command = ["-m", "chary", "predict", folder / f"{learner}.chary", folder / kind, "--out", folder / "out"]
+    command = [
+        "-m",
+        "chary",
+        "predict",
+        folder / f"{learner}.chary",
+        folder / kind,
+        "--out",
+        folder / "out",
+    ]
     found = run(None, *command, "--memory", memory)
     shutil.rmtree(folder / "out")
     return found
@@ -126,7 +138,13 @@ def predicted(folder: Path, kind: str, learner: str, memory: str) -> Taken:
 
 def with_members(limit: Taken, folder: Path, rows: int) -> Taken:
     """The limit, and what the members take for so many rows."""
-    command = [sys.executable, "-c", MEMBERS, folder / "mixed.chary", folder / "all" / "000.parquet"]
+    command = [
+        sys.executable,
+        "-c",
+        MEMBERS,
+        folder / "mixed.chary",
+        folder / "all" / "000.parquet",
+    ]
     each = subprocess.run(command, capture_output=True, text=True, check=True)
     wall, cpu = (float(word) * rows for word in each.stdout.split())
     return limit[0] + wall, limit[1] + cpu, 0
@@ -144,13 +162,17 @@ def run(code: str | None, *words: object) -> Taken:
     if process.returncode:
         raise SystemExit(f"a run failed: {command[-6:]}")
     after = os.times()
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    cpu = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
     return time.perf_counter() - start, cpu, peak >> 20
 
 
 def children(pid: int) -> list[int]:
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:
         return []
 

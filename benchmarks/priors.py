@@ -2,15 +2,17 @@
 
     python benchmarks/priors.py [repeats]
 
-``align``    chary.method.align: exact counts for any number of rows (CPU time, best of ``repeats``, default 3)
-``HiGHS``    the assignment as a linear programme, scipy.optimize.linprog, exact
+``align``    chary.method.align: exact counts for any number of rows (CPU time, best of ``repeats``,
+default 3) ``HiGHS``    the assignment as a linear programme, scipy.optimize.linprog, exact
 
 It is left out where it would take minutes. ``off`` is the number of rows by which the counts miss.
 """
 
 import os
 
-os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")  # before NumPy starts them
+os.environ.update(
+    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1"
+)  # before NumPy starts them
 
 import sys
 from collections.abc import Callable
@@ -42,7 +44,9 @@ def linear_programme(scores: np.ndarray, prior: np.ndarray) -> None:
     one_class_each = sp.kron(sp.eye(n), np.ones((1, n_classes)))
     class_sizes = sp.kron(np.ones((1, n)), sp.eye(n_classes))
     right = np.concatenate([np.ones(n), whole_counts(prior, n)])
-    done = linprog(-scores.ravel(), A_eq=sp.vstack([one_class_each, class_sizes]).tocsc(), b_eq=right)
+    done = linprog(
+        -scores.ravel(), A_eq=sp.vstack([one_class_each, class_sizes]).tocsc(), b_eq=right
+    )
     assert done.success
 
 

@@ -1,7 +1,7 @@
 """Audits of labels on real tables whose truth is known: coverage, width, and conclusions that were wrong.
 
-The labels under test are those of a random forest that saw a few rows. Each audit draws its rows anew.
-Run: ``CHARY_DATA=... python benchmarks/real_audits.py > benchmarks/results/real_audits.txt``
+The labels under test are those of a random forest that saw a few rows. Each audit draws its rows
+anew. Run: ``CHARY_DATA=... python benchmarks/real_audits.py > benchmarks/results/real_audits.txt``
 """
 
 import argparse
@@ -36,17 +36,25 @@ HEADS = {
 }
 
 
-def labels_of_a_plain_model(folder: Path, about: dict[str, str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def labels_of_a_plain_model(
+    folder: Path, about: dict[str, str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Truth, labels and confidence of every row: a forest on codes and numbers, from a few random rows."""
     frame = pl.read_parquet(folder / about["file"])
     truth = frame[about["target"]].cast(pl.String).to_numpy().astype(object)
     columns = []
     for column in frame.drop(about["target"]):
-        cells = column.cast(pl.Categorical).to_physical() if column.dtype == pl.String else column.to_physical()
+        cells = (
+            column.cast(pl.Categorical).to_physical()
+            if column.dtype == pl.String
+            else column.to_physical()
+        )
         columns.append(cells.cast(pl.Float64).fill_null(-1).fill_nan(-1).to_numpy())
     X = np.column_stack(columns)
     given = np.random.default_rng(0).permutation(len(X))[: int(about["n_labeled"])]
-    model = RandomForestClassifier(50, min_samples_leaf=2, random_state=0).fit(X[given], truth[given].astype(str))
+    model = RandomForestClassifier(50, min_samples_leaf=2, random_state=0).fit(
+        X[given], truth[given].astype(str)
+    )
     probability = model.predict_proba(X)
     return truth, model.classes_[probability.argmax(axis=1)].astype(object), probability.max(axis=1)
 
@@ -61,8 +69,13 @@ def audit_once(truth, labels, confidence, counts, classes, k: int, seed: int) ->
     lows, highs = sequence(right[rows], n)
     decided = (lows >= ABOVE) | (highs < ABOVE)
     says_above = bool(lows[decided.argmax()] >= ABOVE)  # at the first moment that decides
-    chosen = confidence >= accept_threshold(confidence[rows], right[rows], confidence, ERROR).threshold
-    shares = [judged.share.low <= classes[name] <= judged.share.high for name, judged in found.classes.items()]
+    chosen = (
+        confidence >= accept_threshold(confidence[rows], right[rows], confidence, ERROR).threshold
+    )
+    shares = [
+        judged.share.low <= classes[name] <= judged.share.high
+        for name, judged in found.classes.items()
+    ]
     return {
         "covers": low <= accuracy <= high,
         "width": high - low,
@@ -93,9 +106,21 @@ def main() -> None:
         truth, labels, confidence = labels_of_a_plain_model(folder, known[name])
         counts, classes = dict(Counter(labels.tolist())), Counter(truth.tolist())
         for k in SIZES:
-            audits = [audit_once(truth, labels, confidence, counts, classes, k, seed) for seed in range(n_audits)]
-            about = [name, f"{len(truth):,}", str(len(classes)), f"{100 * np.mean(truth == labels):.1f}", str(k)]
-            table.add_row(*about, *(f"{100 * np.mean([found[head] for found in audits]):.1f}" for head in HEADS))
+            audits = [
+                audit_once(truth, labels, confidence, counts, classes, k, seed)
+                for seed in range(n_audits)
+            ]
+            about = [
+                name,
+                f"{len(truth):,}",
+                str(len(classes)),
+                f"{100 * np.mean(truth == labels):.1f}",
+                str(k),
+            ]
+            table.add_row(
+                *about,
+                *(f"{100 * np.mean([found[head] for found in audits]):.1f}" for head in HEADS),
+            )
     console = Console(width=150)
     console.print(table)
     for head, meaning in HEADS.items():

@@ -2,10 +2,11 @@
 
     python benchmarks/review.py [rows of the small table] [rows of the large table]
 
-First row: from starting the command to the JSON of the first row to label, drawn in between, beside an import of
-scikit-learn in the same run. Keys: on a large table, while the model is being fitted in the background, from
-sending an answer, which is on the disk by then, to having the next row; beside the same server sending its
-stylesheet, and the CPU time of an answer by itself; and the first rows of the result.
+First row: from starting the command to the JSON of the first row to label, drawn in between, beside
+an import of scikit-learn in the same run. Keys: on a large table, while the model is being fitted
+in the background, from sending an answer, which is on the disk by then, to having the next row;
+beside the same server sending its stylesheet, and the CPU time of an answer by itself; and the
+first rows of the result.
 """
 
 import http.client
@@ -34,16 +35,29 @@ def write_table(path: Path, n: int) -> None:
     label[np.argsort(-np.abs(X[:, 0]))[200:]] = None
     columns = {f"x{j}": np.round(X[:, j], 3) for j in range(4)}
     regions = pl.Series("region", rng.integers(0, 20, n)).cast(pl.String)
-    pl.DataFrame({"id": np.arange(n), **columns, "y": label.tolist()}).with_columns(regions).write_csv(path)
+    pl.DataFrame({"id": np.arange(n), **columns, "y": label.tolist()}).with_columns(
+        regions
+    ).write_csv(path)
 
 
 class Server:
     """The command, typed."""
 
     def __init__(self, path: Path) -> None:
-        words = [sys.executable, "-m", "chary", "review", str(path), "--target", "y", "--no-browser"]
+        words = [
+            sys.executable,
+            "-m",
+            "chary",
+            "review",
+            str(path),
+            "--target",
+            "y",
+            "--no-browser",
+        ]
         self.start = perf_counter()
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
         assert self.process.stdout is not None
         found = re.search(r"http://([\d.:]+)(/\?token=\S+)", self.process.stdout.readline())
         assert found is not None
@@ -56,7 +70,11 @@ class Server:
         self.cookie = str(answer.getheader("set-cookie")).split(";")[0]
 
     def ask(self, method: str, path: str, **body: object) -> bytes:
-        headers = {"cookie": self.cookie, "origin": f"http://{self.at}", "content-type": "application/json"}
+        headers = {
+            "cookie": self.cookie,
+            "origin": f"http://{self.at}",
+            "content-type": "application/json",
+        }
         self.connection.request(method, path, json.dumps(body) if body else None, headers)
         answer = self.connection.getresponse()
         data = answer.read()
@@ -102,12 +120,17 @@ def first_row(console: Console, path: Path, n: int) -> None:
         server.kill()
         for made in path.parent.glob(f"{path.stem}.*.*"):
             made.unlink()
-    table = Table(title=f"From the command to the first row, {n:,} rows, best of 3", title_justify="left")
+    table = Table(
+        title=f"From the command to the first row, {n:,} rows, best of 3", title_justify="left"
+    )
     for name in ("what", "wall s", "CPU s", "CPU, times the import"):
         table.add_column(name, justify="left" if name == "what" else "right")
     table.add_row("import sklearn.ensemble, polars", f"{base_wall:.2f}", f"{base_cpu:.2f}", "1.0")
     table.add_row(
-        "chary review, first row", f"{min(walls):.2f}", f"{min(cpus):.2f}", f"{min(cpus) / base_cpu:.1f}"
+        "chary review, first row",
+        f"{min(walls):.2f}",
+        f"{min(cpus):.2f}",
+        f"{min(cpus) / base_cpu:.1f}",
     )
     console.print(table)
 
@@ -120,7 +143,9 @@ def keys(console: Console, path: Path, n: int) -> None:
     pressed, idle = [], []
     for _ in range(N_KEYS):
         row = json.loads(data)["row"]
-        seconds, data = timed(server, "POST", "/api/audit", place=row["place"], answer="yes", expected="")
+        seconds, data = timed(
+            server, "POST", "/api/audit", place=row["place"], answer="yes", expected=""
+        )
         pressed.append(1000 * seconds)
         idle.append(1000 * timed(server, "GET", "/assets/review.css")[0])
     step = json.loads(server.ask("GET", "/api/state"))["work"]["step"]
@@ -131,11 +156,17 @@ def keys(console: Console, path: Path, n: int) -> None:
     for name in ("what", "median ms", "95% ms", "most ms", "median, times a stylesheet"):
         table.add_column(name, justify="left" if name == "what" else "right")
     for name, found in (("a stylesheet", idle), ("an answer, to the next row", pressed)):
-        told = [f"{figure:.0f}" for figure in (np.median(found), np.quantile(found, 0.95), max(found))]
+        told = [
+            f"{figure:.0f}" for figure in (np.median(found), np.quantile(found, 0.95), max(found))
+        ]
         table.add_row(name, *told, f"{np.median(found) / np.median(idle):.1f}")
     console.print(table)
-    console.print(f"An answer by itself, nothing else at work in the process: {alone:.1f} ms of CPU.")
-    console.print(f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: {result:.0f} ms.")
+    console.print(
+        f"An answer by itself, nothing else at work in the process: {alone:.1f} ms of CPU."
+    )
+    console.print(
+        f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: {result:.0f} ms."
+    )
 
 
 def answered_alone(path: Path) -> float:

@@ -3,12 +3,13 @@
     python benchmarks/rivals.py rivals.jsonl 0,1,2 [methods [tables]]
     python benchmarks/rivals.py rivals.jsonl > benchmarks/results/rivals.txt
 
-The first, such as ``rivals.jsonl 0 chary,catboost hfi,cars``, runs what is not in the file yet; the second shows
-the draws of the file that every method has labelled. A rival that is not installed is skipped (``pip install
-catboost skrub``). The tables are those of the folders ``tables`` and ``tables2`` in ``CHARY_DATA``; of each the
-labelled rows and 2,000 others, drawn by the seed, go to everybody. CatBoost (300 trees, else as it comes), which
-reads neither, gets dates as numbers and texts as thirty components of TF-IDF, learned from all rows; logistic
-regression the same, with categories one-hot and numbers scaled; skrub prepares the table.
+The first, such as ``rivals.jsonl 0 chary,catboost hfi,cars``, runs what is not in the file yet; the
+second shows the draws of the file that every method has labelled. A rival that is not installed is
+skipped (``pip install catboost skrub``). The tables are those of the folders ``tables`` and
+``tables2`` in ``CHARY_DATA``; of each the labelled rows and 2,000 others, drawn by the seed, go to
+everybody. CatBoost (300 trees, else as it comes), which reads neither, gets dates as numbers and
+texts as thirty components of TF-IDF, learned from all rows; logistic regression the same, with
+categories one-hot and numbers scaled; skrub prepares the table.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ WAYS = ("random", "group", "column")
 SCORED = 2_000
 MOST_CATEGORIES = 50
 DATES = ("%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d", "%m/%d/%y %H:%M", "%Y/%m/%d")
-Answer = tuple[NDArray[Any], NDArray[np.float64]]  # labels of the unlabelled rows as text, and how sure they are
+Answer = tuple[
+    NDArray[Any], NDArray[np.float64]
+]  # labels of the unlabelled rows as text, and how sure they are
 
 
 class Draw(NamedTuple):
@@ -59,11 +62,15 @@ class Draw(NamedTuple):
 
 def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
     """Every draw that the collections allow: its name, and how to make it; shuffled, so a part is a fair one."""
-    facts = {c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS}
+    facts = {
+        c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS
+    }
     for seed in seeds:
         every = [(c, way, row) for c in COLLECTIONS for way in WAYS for row in facts[c]]
         order = np.random.default_rng(seed).permutation(len(every))
-        for c, way, row in sorted((every[k] for k in order), key=lambda drawn: drawn[1] == "random"):
+        for c, way, row in sorted(
+            (every[k] for k in order), key=lambda drawn: drawn[1] == "random"
+        ):
             name = f"{c} {way} {row['name']} {seed}"
             yield name, lambda name=name, row=row: _draw(name, row)
 
@@ -119,8 +126,12 @@ def logistic(draw: Draw) -> Answer:
     for column in groups:
         frequent = column.value_counts(sort=True).head(MOST_CATEGORIES)[column.name]
         marks.append((column.to_numpy()[:, None] == frequent.to_numpy()[None]).astype(float))
-    impute = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler())
-    X = np.column_stack([impute.fit_transform(numbers.to_numpy().reshape(draw.frame.height, -1)), *marks])
+    impute = make_pipeline(
+        SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler()
+    )
+    X = np.column_stack(
+        [impute.fit_transform(numbers.to_numpy().reshape(draw.frame.height, -1)), *marks]
+    )
     model = LogisticRegression(max_iter=1000).fit(X[: len(draw.y)], draw.y)
     return _answer(model, X[len(draw.y) :])
 
@@ -139,7 +150,9 @@ def _skrub(draw: Draw, learner: Any) -> Answer:
     from skrub import tabular_pipeline
 
     frame = draw.frame.to_pandas()
-    return _answer(tabular_pipeline(learner).fit(frame[: len(draw.y)], draw.y), frame[len(draw.y) :])
+    return _answer(
+        tabular_pipeline(learner).fit(frame[: len(draw.y)], draw.y), frame[len(draw.y) :]
+    )
 
 
 def _answer(model: Any, X: Any) -> Answer:
@@ -167,9 +180,15 @@ def by_hand(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
             cells = _read(cells)
         if cells.dtype.is_temporal():
             cells = cells.cast(pl.Datetime("us"))
-            parts = {"": cells.dt.epoch("d"), "month": cells.dt.month(), "weekday": cells.dt.weekday()}
+            parts = {
+                "": cells.dt.epoch("d"),
+                "month": cells.dt.month(),
+                "weekday": cells.dt.weekday(),
+            }
             parts |= {"year": cells.dt.year(), "hour": cells.dt.hour()}
-            numbers += [part.cast(pl.Float64).alias(f"{cells.name} {name}") for name, part in parts.items()]
+            numbers += [
+                part.cast(pl.Float64).alias(f"{cells.name} {name}") for name, part in parts.items()
+            ]
         elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
             numbers.append(cells.cast(pl.Float64))
         elif (n_unique := cells.n_unique()) > MOST_CATEGORIES and n_unique > len(cells) / 20:
@@ -181,8 +200,13 @@ def by_hand(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _read(cells: pl.Series) -> pl.Series:
     """Text as numbers or dates, if nearly all of it is one."""
-    plain = cells.str.replace_all(r"^[$€]\s*|,|\s*(%|ct|L|mpg|bn)$", "").cast(pl.Float64, strict=False)
-    for found in (plain, *(cells.str.to_datetime(form, strict=False, exact=False) for form in DATES)):
+    plain = cells.str.replace_all(r"^[$€]\s*|,|\s*(%|ct|L|mpg|bn)$", "").cast(
+        pl.Float64, strict=False
+    )
+    for found in (
+        plain,
+        *(cells.str.to_datetime(form, strict=False, exact=False) for form in DATES),
+    ):
         if found.null_count() - cells.null_count() <= 0.05 * len(cells) and found.n_unique() > 2:
             return found
     return cells
@@ -243,7 +267,13 @@ def read(cache: Path) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-FIGURES = {"accuracy": 1, "balanced": 1, "auroc": 3, "error of the surer half": 1, "seconds": 1}  # and digits
+FIGURES = {
+    "accuracy": 1,
+    "balanced": 1,
+    "auroc": 3,
+    "error of the surer half": 1,
+    "seconds": 1,
+}  # and digits
 
 
 def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
@@ -252,15 +282,30 @@ def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
     found = {name: of_draw for name, of_draw in found.items() if set(every) <= set(of_draw)}
     seeds = sorted({f"seed {name.split()[3]}" for name in found})
     for which in (*COLLECTIONS, *seeds, "all"):
-        part = [name for name in found if which in (name.split()[0], f"seed {name.split()[3]}", "all")]
+        part = [
+            name for name in found if which in (name.split()[0], f"seed {name.split()[3]}", "all")
+        ]
         for figure, digits in FIGURES.items() if which == "all" else list(FIGURES.items())[:1]:
-            methods, own = (list(METHODS), "chary-balanced") if figure == "balanced" else (every, "chary")
-            here = [[n for n in part if n.split()[1] == way and set(methods) <= set(found[n])] for way in WAYS]
-            counts = (f"{way} ({len(names)})".rjust(18) for way, names in zip(WAYS, here, strict=True))
+            methods, own = (
+                (list(METHODS), "chary-balanced") if figure == "balanced" else (every, "chary")
+            )
+            here = [
+                [n for n in part if n.split()[1] == way and set(methods) <= set(found[n])]
+                for way in WAYS
+            ]
+            counts = (
+                f"{way} ({len(names)})".rjust(18) for way, names in zip(WAYS, here, strict=True)
+            )
             print(f"\n{figure}, {which}".ljust(38) + "".join(counts))
-            values = {m: [np.array([found[name][m][figure] for name in names]) for names in here] for m in methods}
+            values = {
+                m: [np.array([found[name][m][figure] for name in names]) for names in here]
+                for m in methods
+            }
             for method in methods:
-                print(f"  {method}".ljust(37) + "".join(f"{np.nanmean(v):18.{digits}f}" for v in values[method]))
+                print(
+                    f"  {method}".ljust(37)
+                    + "".join(f"{np.nanmean(v):18.{digits}f}" for v in values[method])
+                )
             for rival in RIVALS:
                 ahead = [one - other for one, other in zip(values[own], values[rival], strict=True)]
                 print(f"  {own} - {rival}".ljust(37) + "".join(_mean(d, digits) for d in ahead))
@@ -282,9 +327,17 @@ def _mean(values: NDArray[np.float64], digits: int) -> str:
 
 if __name__ == "__main__":
     warnings.filterwarnings("ignore")
-    cache, seeds, methods, tables = [*sys.argv[1:], *["rivals.jsonl", "", "", ""][len(sys.argv) - 1 :]]
+    cache, seeds, methods, tables = [
+        *sys.argv[1:],
+        *["rivals.jsonl", "", "", ""][len(sys.argv) - 1 :],
+    ]
     if seeds:
         names = methods.split(",") if methods else list(METHODS)
-        run(Path(cache), [int(seed) for seed in seeds.split(",")], names, tables.split(",") if tables else [])
+        run(
+            Path(cache),
+            [int(seed) for seed in seeds.split(",")],
+            names,
+            tables.split(",") if tables else [],
+        )
     else:
         show(read(Path(cache)))

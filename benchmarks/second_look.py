@@ -2,10 +2,10 @@
 
 CHARY_DATA=... python benchmarks/second_look.py [folder]
 
-Of the tables in ``$CHARY_DATA/tables`` labels are kept at random, from one group, or by a column, as its README
-says (seed 0); 0, 5 or 10 % of them are given another of the classes, at random. Every label is then judged by
-unlike learners that have not seen it. Orders and thresholds are compared; the last line is what chary does.
-Finished parts are kept in ``folder`` (studies/cells/second_look).
+Of the tables in ``$CHARY_DATA/tables`` labels are kept at random, from one group, or by a column,
+as its README says (seed 0); 0, 5 or 10 % of them are given another of the classes, at random. Every
+label is then judged by unlike learners that have not seen it. Orders and thresholds are compared;
+the last line is what chary does. Finished parts are kept in ``folder`` (studies/cells/second_look).
 """
 
 from __future__ import annotations
@@ -36,11 +36,15 @@ Judged = dict[str, Any]
 
 ORDERS: dict[str, Callable[[HeldOut], np.ndarray]] = {
     "probability of the given label, low first": lambda judged: -judged.own,
-    "log of the ratio of both": lambda judged: np.log(judged.probability + 1e-9) - np.log(judged.own + 1e-9),
+    "log of the ratio of both": lambda judged: (
+        np.log(judged.probability + 1e-9) - np.log(judged.own + 1e-9)
+    ),
     "difference of both": lambda judged: judged.probability - judged.own,
     "probability of the predicted label": lambda judged: judged.probability,
     "T-similarity": lambda judged: judged.confidence,
-    "difference times T-similarity": lambda judged: (judged.probability - judged.own) * judged.confidence,
+    "difference times T-similarity": lambda judged: (
+        (judged.probability - judged.own) * judged.confidence
+    ),
 }
 MARGINS = (0.5, 0.7, 0.8, 0.85, 0.9)
 
@@ -60,7 +64,11 @@ def cells(data: Path, folder: Path) -> Iterator[Judged]:
     """Every table, way and share: the labels as judged, and which of them were swapped."""
     for spec in track(COLLECTION, console=Console(stderr=True), description="Tables"):
         ways = [how for how in SHARES if how != "group" or spec.group_column]
-        paths = {(how, share): folder / f"{spec.name}-{how}-{share}.npz" for how in ways for share in SHARES[how]}
+        paths = {
+            (how, share): folder / f"{spec.name}-{how}-{share}.npz"
+            for how in ways
+            for share in SHARES[how]
+        }
         if not all(path.exists() for path in paths.values()):
             table = Features(data, spec)
             for how in ways:
@@ -71,8 +79,12 @@ def cells(data: Path, folder: Path) -> Iterator[Judged]:
                 yield {"how": how, "share": share, "judged": judged, "swapped": stored["swapped"]}
 
 
-def _judge(table: Features, spec: TableFacts, how: str, paths: dict[tuple[str, float], Path]) -> None:
-    rows = _random_rows(table, spec) if how == "random" else labelled_rows(table.frame, spec, how, 0)
+def _judge(
+    table: Features, spec: TableFacts, how: str, paths: dict[tuple[str, float], Path]
+) -> None:
+    rows = (
+        _random_rows(table, spec) if how == "random" else labelled_rows(table.frame, spec, how, 0)
+    )
     rng = np.random.default_rng(1)
     pool = np.setdiff1d(np.arange(len(table.y)), rows)
     pool = rng.choice(pool, min(POOL, len(pool)), replace=False)
@@ -83,7 +95,9 @@ def _judge(table: Features, spec: TableFacts, how: str, paths: dict[tuple[str, f
         for i in swapped:
             given[i] = rng.choice(classes[classes != given[i]])
         y = np.concatenate([given, [None] * len(pool)])
-        judged = held_out(MixedEnsembleClassifier(random_state=0, unlabeled=None), X, y, random_state=0)
+        judged = held_out(
+            MixedEnsembleClassifier(random_state=0, unlabeled=None), X, y, random_state=0
+        )
         part = paths[how, share].with_suffix(".part")
         with part.open("wb") as file:
             np.savez_compressed(file, swapped=np.isin(judged.rows, swapped), **judged._asdict())
@@ -113,7 +127,9 @@ def main() -> None:
 
 def _orders(found: list[Judged]) -> Table:
     """Twenty contradicted labels, whatever the margin: the share of them that had been swapped."""
-    grid = Table(title="Of the first 20 contradicted labels, swapped (percent)", title_justify="left")
+    grid = Table(
+        title="Of the first 20 contradicted labels, swapped (percent)", title_justify="left"
+    )
     ways = [(how, share) for how in SHARES for share in SHARES[how] if share]
     for name in ("order", *(f"{how}, {share:.0%} swapped" for how, share in ways)):
         grid.add_column(name, justify="left" if name == "order" else "right")
@@ -121,7 +137,10 @@ def _orders(found: list[Judged]) -> Table:
         row = []
         for how, share in ways:
             own = [cell for cell in found if (cell["how"], cell["share"]) == (how, share)]
-            hits = [cell["swapped"][listed(cell["judged"], order(cell["judged"]), 0)].mean() for cell in own]
+            hits = [
+                cell["swapped"][listed(cell["judged"], order(cell["judged"]), 0)].mean()
+                for cell in own
+            ]
             row.append(f"{100 * np.mean(hits):.1f}")
         grid.add_row(name, *row)
     return grid
@@ -129,21 +148,30 @@ def _orders(found: list[Judged]) -> Table:
 
 def _margins(found: list[Judged]) -> Table:
     """What is listed from a margin on, in the order that chary uses, and by chary."""
-    grid = Table(title="Listed by margin, all ways of picking labels (mean a table)", title_justify="left")
+    grid = Table(
+        title="Listed by margin, all ways of picking labels (mean a table)", title_justify="left"
+    )
     grid.add_column("margin")
     for share in (0.0, 0.05, 0.1):
         grid.add_column(f"{share:.0%} swapped: listed", justify="right")
         if share:
             grid.add_column("of those swapped", justify="right")
-    rules = {f"{margin}": lambda judged, margin=margin: listed(judged, -judged.own, margin) for margin in MARGINS}
+    rules = {
+        f"{margin}": lambda judged, margin=margin: listed(judged, -judged.own, margin)
+        for margin in MARGINS
+    }
     for name, rule in {**rules, "chary (0.85)": suspect_labels}.items():
         row = []
         for share in (0.0, 0.05, 0.1):
-            lists = [(cell["swapped"], rule(cell["judged"])) for cell in found if cell["share"] == share]
+            lists = [
+                (cell["swapped"], rule(cell["judged"])) for cell in found if cell["share"] == share
+            ]
             n = sum(len(rows) for _, rows in lists)
             row.append(f"{n / len(lists):.1f}")
             if share:
-                row.append(f"{100 * sum(swapped[rows].sum() for swapped, rows in lists) / max(1, n):.0f} %")
+                row.append(
+                    f"{100 * sum(swapped[rows].sum() for swapped, rows in lists) / max(1, n):.0f} %"
+                )
         grid.add_row(name, *row)
     return grid
 

@@ -2,8 +2,9 @@
 
     python benchmarks/startup.py [repeats]
 
-Start-up: commands that have nothing to compute, beside an empty Python and one that imports scikit-learn.
-Threads: ``chary label`` of 5,000 rows, its network trained, with one BLAS thread and with one for each core.
+Start-up: commands that have nothing to compute, beside an empty Python and one that imports
+scikit-learn. Threads: ``chary label`` of 5,000 rows, its network trained, with one BLAS thread and
+with one for each core.
 """
 
 import os
@@ -33,7 +34,12 @@ STARTS = {
 def timed(words: list[str], **environment: str) -> tuple[float, float]:
     """Wall and CPU seconds of one call of Python."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), perf_counter()
-    subprocess.run([sys.executable, *words], env={**os.environ, **environment}, capture_output=True, check=False)
+    subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
     seconds, after = perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

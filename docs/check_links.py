@@ -2,8 +2,8 @@
 
     python docs/check_links.py build/site     exit code 1 if there is any
 
-Links within the site must lead to a file, and after ``#`` to an element with that id. Scripts, styles, pictures
-and fonts must be the site's own: it is read without a network.
+Links within the site must lead to a file, and after ``#`` to an element with that id. Scripts,
+styles, pictures and fonts must be the site's own: it is read without a network.
 """
 
 import re
@@ -32,13 +32,19 @@ class Page(HTMLParser):
         values = {name: value for name, value in attrs if value is not None}
         self.ids.update(values[name] for name in ("id", "name") if name in values)
         addresses = [values[name] for name in ("href", "src", "data", "poster") if name in values]
-        addresses += [part.split()[0] for part in values.get("srcset", "").split(",") if part.strip()]
+        addresses += [
+            part.split()[0] for part in values.get("srcset", "").split(",") if part.strip()
+        ]
         (self.loaded if tag in LOADED else self.links).extend(addresses)
 
 
 def pages_of(site: Path) -> list[Path]:
     """All but the templates that a theme brings along."""
-    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.relative_to(site).parts]
+    return [
+        path
+        for path in sorted(site.rglob("*.html"))
+        if "_static" not in path.relative_to(site).parts
+    ]
 
 
 def complaints(site: Path) -> list[str]:
@@ -52,7 +58,9 @@ def complaints(site: Path) -> list[str]:
         if address.startswith(ELSEWHERE)
     ]
     for sheet in sorted(site.rglob("*.css")):
-        for address in re.findall(r"(?:url\(|@import\s+)[\"']?([^\"')\s;]+)", sheet.read_text(encoding="utf-8")):
+        for address in re.findall(
+            r"(?:url\(|@import\s+)[\"']?([^\"')\s;]+)", sheet.read_text(encoding="utf-8")
+        ):
             if address.startswith(ELSEWHERE):
                 found.append(f"{sheet.relative_to(site)} loads {address} from elsewhere")
     for path, page in pages.items():

@@ -1,7 +1,7 @@
 """How Sphinx builds the site in ``build/site`` from the pages of ``docs/``, the docstrings and ``examples/``.
 
-``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge and a site
-want differently is turned over in ``_ext/forge_links.py``.
+``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge
+and a site want differently is turned over in ``_ext/forge_links.py``.
 """
 
 import os
@@ -15,7 +15,9 @@ import chary
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(threads, "1")  # small scripts: more threads wait for each other, and cost more
+    os.environ.setdefault(
+        threads, "1"
+    )  # small scripts: more threads wait for each other, and cost more
 
 project = "chary"
 author = "the authors of chary"
@@ -47,7 +49,8 @@ myst_enable_extensions = ["attrs_inline", "attrs_block", "html_image", "deflist"
 # The API: types stand in the docstrings, in words; signatures stay short.
 autosummary_generate = True
 autosummary_imported_members = False
-# A function and the record that it makes differ in one capital letter: not enough for the files of some systems.
+# A function and the record that it makes differ in one capital letter: not enough for the files of
+# some systems.
 autosummary_filename_map = {f"chary.{name}": f"chary.{name}-record" for name in ("audit.Score",)}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -79,9 +82,11 @@ numpydoc_validation_checks = {
     "RT05",
     "YD01",
 }
-# Aliases of types, members of the classes of others, and what a docstring gets from the library below it.
+# Aliases of types, members of the classes of others, and what a docstring gets from the library
+# below it.
 nitpick_ignore_regex = [("py:.*", r"(sklearn|numpy|np|polars|pl|pandas|torch|dask|pyarrow)\..*")]
-# Fields of records are words beside a name, no docstrings (tests/common/test_documented.py looks after them).
+# Fields of records are words beside a name, no docstrings (tests/common/test_documented.py looks
+# after them).
 MODULES = {
     line.split()[-1]
     for page in sorted((Path(__file__).parent / "api").glob("*.rst"))

@@ -1,6 +1,7 @@
 """The studies of the repository: the paper's tables and figures, and what chary's defaults rest on.
 
-``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one and how to add one.
+``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one and how to add
+one.
 """
 
 from __future__ import annotations
@@ -55,11 +56,21 @@ _WITH_TORCH = {
     "deep-joint": ("studies.deep", "JOINT"),
 }
 NAMES = (*STUDIES, *_WITH_TORCH)
-_BEYOND = ("peers", "orderings", "deep", "deep-joint", "table-balanced", "audit", *(s.name for s in PRIORS))
+_BEYOND = (
+    "peers",
+    "orderings",
+    "deep",
+    "deep-joint",
+    "table-balanced",
+    "audit",
+    *(s.name for s in PRIORS),
+)
 #: As ``python -m studies list`` shows them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Tables of the paper": ("table-ssb", "table-iid", "failure-of-softmax", "erm-authors"),
-    "Figures of the paper": tuple(n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")),
+    "Figures of the paper": tuple(
+        n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")
+    ),
     "Beyond the paper": _BEYOND,
     "Real tables": tuple(study.name for study in _OF_TABLES),
 }
@@ -81,7 +92,8 @@ def find_study(name: str) -> Study:
     Parameters
     ----------
     name : str
-        A name that ends in "-authors" is a study run as the authors of the paper seem to have run it.
+        A name that ends in "-authors" is a study run as the authors of the paper seem to have run
+        it.
 
     Examples
     --------

@@ -36,13 +36,22 @@ datasets_app = typer.Typer(
 app.add_typer(datasets_app, name="datasets")
 
 _NAME = Annotated[str, typer.Argument(help="A study; `list` shows them.")]
-_DATASETS = Annotated[str, typer.Option(help="Names, separated by commas; `all` for those of the study.")]
-_METHODS = Annotated[str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")]
-_SEEDS = Annotated[int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")]
-_PROTOCOL = Annotated[str, typer.Option(help="`authors`: as the authors of the paper seem to have run it.")]
+_DATASETS = Annotated[
+    str, typer.Option(help="Names, separated by commas; `all` for those of the study.")
+]
+_METHODS = Annotated[
+    str, typer.Option(help="Methods, separated by commas; `all` for those of the study.")
+]
+_SEEDS = Annotated[
+    int | None, typer.Option(min=1, help="How many seeds. Default: the study's own, mostly nine.")
+]
+_PROTOCOL = Annotated[
+    str, typer.Option(help="`authors`: as the authors of the paper seem to have run it.")
+]
 _STORE = Annotated[Path, typer.Option(help="Directory of finished cells.")]
 _OUT = Annotated[
-    Path | None, typer.Option(help="Default: results beside the store; partial if cells are missing.")
+    Path | None,
+    typer.Option(help="Default: results beside the store; partial if cells are missing."),
 ]
 CELLS = Path("studies/cells")
 
@@ -76,8 +85,14 @@ class Slice(NamedTuple):
 
     def command(self, verb: str, store: Path) -> str:
         """How to ask for the same slice."""
-        options = {"datasets": self.datasets, "methods": self.methods, "store": [str(store)] * (store != CELLS)}
-        words = [f"--{name} {shlex.quote(','.join(some))}" for name, some in options.items() if some]
+        options = {
+            "datasets": self.datasets,
+            "methods": self.methods,
+            "store": [str(store)] * (store != CELLS),
+        }
+        words = [
+            f"--{name} {shlex.quote(','.join(some))}" for name, some in options.items() if some
+        ]
         words += [f"--seeds {self.seeds}"] if self.seeds else []
         return " ".join(["python -m studies", verb, self.study.name, *words])
 
@@ -98,7 +113,9 @@ def list_studies(store: _STORE = CELLS) -> None:
             keys = [key_of(cell.content()) for cell in study.cells()]
             done = sum(finished.path(key).exists() for key in keys)
             both = " (also --protocol authors)" if f"{name}-authors" in NAMES else ""
-            table.add_row(name, study.title + both, *map(str, (len(study.datasets), len(keys), done)))
+            table.add_row(
+                name, study.title + both, *map(str, (len(study.datasets), len(keys), done))
+            )
         _say(table)
 
 
@@ -109,7 +126,9 @@ def run_study(
     methods: _METHODS = "all",
     seeds: _SEEDS = None,
     protocol: _PROTOCOL = "ours",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")
+    ] = None,
     store: _STORE = CELLS,
     again: Annotated[
         bool, typer.Option("--again", help="Delete finished cells of this slice and run them anew.")
@@ -121,7 +140,12 @@ def run_study(
     _refuse_missing(part.study, cells)
     with _display(part.study.name) as show:
         done = studies.run(
-            part.study, cells, Store(store), jobs=jobs or joblib.cpu_count(), again=again, report=show
+            part.study,
+            cells,
+            Store(store),
+            jobs=jobs or joblib.cpu_count(),
+            again=again,
+            report=show,
         )
     _say(f"{done.n_done} cells worked out, {done.n_found} were there, {len(done.failed)} failed.")
     if done.n_found:
@@ -129,7 +153,9 @@ def run_study(
     for cell, reason in done.failed[:10]:
         error = reason.partition("\n")[0]
         _say(f"Failed: {dataset_title(cell.dataset)}, {cell.method}, seed {cell.seed}: {error}")
-    for trace in dict.fromkeys(trace for _, reason in done.failed[:10] if (trace := reason.partition("\n")[2])):
+    for trace in dict.fromkeys(
+        trace for _, reason in done.failed[:10] if (trace := reason.partition("\n")[2])
+    ):
         _say(trace.rstrip())
     if done.n_damaged:
         _say(f"{done.n_damaged} damaged files were set aside (.corrupt) and count as missing.")
@@ -153,8 +179,12 @@ def report(
     study = part.study
     results = results_of(part.cells(), finished)
     if not results:
-        raise ValueError(f"Nothing of this is finished in {store}; run `{part.command('run', store)}`.")
-    companion = results_of(part.cells(find_study(study.companion)) if study.companion else [], finished)
+        raise ValueError(
+            f"Nothing of this is finished in {store}; run `{part.command('run', store)}`."
+        )
+    companion = results_of(
+        part.cells(find_study(study.companion)) if study.companion else [], finished
+    )
     _say(Markdown(to_markdown(study, results, companion)))
     is_whole = len(results) == len({key_of(cell.content()) for cell in study.cells()})
     folder = (out or store.parent / ("results" if is_whole else "partial")) / study.name
@@ -164,11 +194,14 @@ def report(
 
 @app.command("import")
 def import_cells(
-    path: Annotated[Path, typer.Argument(help="The cells.json.gz of a report.")], store: _STORE = CELLS
+    path: Annotated[Path, typer.Argument(help="The cells.json.gz of a report.")],
+    store: _STORE = CELLS,
 ) -> None:
     """Put the cells of a report into the store: a run then works out only what is missing."""
     finished, results = Store(store), import_results(path)
-    new = [(cell, result) for cell, result in results if finished.read(key_of(cell.content())) is None]
+    new = [
+        (cell, result) for cell, result in results if finished.read(key_of(cell.content())) is None
+    ]
     for cell, result in new:
         finished.write(cell.content(), result, {"from": path.name})
     _say(f"{len(new)} cells put into {store}, {len(results) - len(new)} were there.")
@@ -179,19 +212,31 @@ def list_datasets(context: typer.Context) -> None:
     """Show the data sets: facts, origin, licence, whether they are here, and what to beware of."""
     if context.invoked_subcommand:
         return
-    table = _table("Name", "Rows", "Features", "Classes", "Labels", "r", "Here", right=(1, 2, 3, 4, 5))
+    table = _table(
+        "Name", "Rows", "Features", "Classes", "Labels", "r", "Here", right=(1, 2, 3, 4, 5)
+    )
     for facts in FACTS:
         numbers = (facts.n, facts.d, facts.n_classes, facts.n_labeled)
-        table.add_row(facts.name, *map(str, numbers), f"{facts.r:g}", "yes" if facts.where else "no")
+        table.add_row(
+            facts.name, *map(str, numbers), f"{facts.r:g}", "yes" if facts.where else "no"
+        )
     _say(table)
     for facts in FACTS:
         beware = f" Beware: {facts.caution}." if facts.caution else ""
-        _say(Text.assemble((facts.name, "bold"), f": {facts.origin}. Licence: {facts.licence}.{beware}"))
-    _say("\n`python -m studies datasets fetch NAME` downloads one; CHARY_DATA names a directory that holds them.")
+        _say(
+            Text.assemble(
+                (facts.name, "bold"), f": {facts.origin}. Licence: {facts.licence}.{beware}"
+            )
+        )
+    _say(
+        "\n`python -m studies datasets fetch NAME` downloads one; CHARY_DATA names a directory that holds them."
+    )
 
 
 @datasets_app.command()
-def fetch(name: Annotated[str, typer.Argument(help="A data set, or `all` for those that are not here.")]) -> None:
+def fetch(
+    name: Annotated[str, typer.Argument(help="A data set, or `all` for those that are not here.")],
+) -> None:
     """Download a data set from its home into the cache, verified."""
     names = [facts.name for facts in FACTS if not facts.where] if name == "all" else [name]
     failed = False
@@ -247,9 +292,18 @@ def _display(name: str) -> Iterator[Callable[[Progress], None]]:
     """Cells done, running and failed, and the time left, on one line; nothing when not a terminal."""
     console = Console(stderr=True)
     state = progress.TextColumn("{task.fields[state]}, time left")
-    columns = (progress.TextColumn(name), progress.BarColumn(), progress.MofNCompleteColumn(), state)
+    columns = (
+        progress.TextColumn(name),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        state,
+    )
     with progress.Progress(
-        *columns, progress.TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+        *columns,
+        progress.TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task(name, total=None, state="")
 

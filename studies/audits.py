@@ -42,7 +42,9 @@ def curriculum(task: Task, source: str, k: int) -> Trained:
     rows = extra_rows(task, source, k)
 
     def fit() -> Any:
-        model = SelfTrainingClassifier(task.estimator(), policy=Curriculum(0.4), confidence="t_similarity")
+        model = SelfTrainingClassifier(
+            task.estimator(), policy=Curriculum(0.4), confidence="t_similarity"
+        )
         return model.fit(task.X, _with(task, rows), initial=_first_fit(task, rows, source))
 
     return Trained(task.once(("csta", k, source if k else ""), fit), rows, source)
@@ -113,7 +115,9 @@ AUDIT = Study(
     "audit",
     "A few labels more: of random rows, and of as many from the same source",
     methods={
-        f"{name}-{source}": Method(run, {"source": source, "k": 0}, f"{_TITLES[name]} + {_SOURCES[source]}")
+        f"{name}-{source}": Method(
+            run, {"source": source, "k": 0}, f"{_TITLES[name]} + {_SOURCES[source]}"
+        )
         for name, run in _MODELS.items()
         for source in _SOURCES
     },
@@ -139,10 +143,14 @@ class _Worth(NamedTuple):
 
 def _worth(study: Study, results: Results, labeling: str) -> list[_Worth]:
     """Means over the data sets and seeds that have all three."""
-    lines = [x._replace(method=f"{x.method} {x.value}") for x in summarize(study, results, "accuracy")]
+    lines = [
+        x._replace(method=f"{x.method} {x.value}") for x in summarize(study, results, "accuracy")
+    ]
     found = []
     for name, k in product(_MODELS, SIZES[1:]):
-        three = together(lines, labeling, [f"{name}-{RANDOM} 0", f"{name}-{RANDOM} {k}", f"{name}-{SAME} {k}"])
+        three = together(
+            lines, labeling, [f"{name}-{RANDOM} 0", f"{name}-{RANDOM} {k}", f"{name}-{SAME} {k}"]
+        )
         if three:
             found.append(_Worth(name, k, len(three), *np.mean(list(three.values()), axis=0)))
     return found
@@ -157,7 +165,9 @@ def _first_fit(task: Task, rows: NDArray[np.intp], source: str) -> Any:
     """The supervised model, from which the others start."""
     if not len(rows):
         return task.initial
-    return task.once(("erm", len(rows), source), lambda: task.estimator().fit(task.X, _with(task, rows)))
+    return task.once(
+        ("erm", len(rows), source), lambda: task.estimator().fit(task.X, _with(task, rows))
+    )
 
 
 def _with(task: Task, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -1,7 +1,8 @@
 """The paper's figure of calibration once more, with its authors' own draws and training: the curves they printed.
 
-Written from what their repository (github.com/ambroiseodt/tsim) does, with none of its code: which generator draws
-what from a seed, in which order rows come, and that diversity is asked of one unlabelled row at each step.
+Written from what their repository (github.com/ambroiseodt/tsim) does, with none of its code: which
+generator draws what from a seed, in which order rows come, and that diversity is asked of one
+unlabelled row at each step.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class AuthorsTask:
         rng = np.random.default_rng(cell.seed)
         if cell.labeling == "iid":
             per_class = int(share * len(y) / n_classes)
-            drawn = [rng.choice(np.flatnonzero(y == c), per_class, replace=False) for c in range(n_classes)]
+            drawn = [
+                rng.choice(np.flatnonzero(y == c), per_class, replace=False)
+                for c in range(n_classes)
+            ]
             rest = [np.setdiff1d(np.arange(len(y)), np.concatenate(drawn))]
         else:
             counted, _ = train_test_split(y, train_size=share, random_state=cell.seed, stratify=y)
@@ -62,12 +66,16 @@ class AuthorsTask:
             self._network = AuthorsNetwork(X, y, self.X[self.hidden], self.cell.seed)
         return self._network
 
-    def _biased(self, rng: np.random.Generator, counts: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    def _biased(
+        self, rng: np.random.Generator, counts: NDArray[Any]
+    ) -> tuple[list[Any], list[Any]]:
         """Class by class: rows far out on its first component are drawn with a weight of exp(r |score|)."""
         drawn, rest = [], []
         for c, count in enumerate(counts):
             rows = np.flatnonzero(self.y_true == c)
-            weight = np.exp(float(self.cell.r or 0) * np.abs(PCA().fit_transform(self.X[rows])[:, 0]))
+            weight = np.exp(
+                float(self.cell.r or 0) * np.abs(PCA().fit_transform(self.X[rows])[:, 0])
+            )
             chosen = rng.choice(np.arange(len(rows)), count, p=weight / weight.sum(), replace=False)
             drawn.append(rows[chosen])
             rest.append(np.delete(rows, chosen))
@@ -77,8 +85,8 @@ class AuthorsTask:
 class AuthorsNetwork:
     """Backbone, prediction head, and five heads for each strength of the diversity.
 
-    The heads' gradient stops at the features and Adam treats every number on its own: heads of all strengths,
-    trained side by side on one backbone, are those of one training each.
+    The heads' gradient stops at the features and Adam treats every number on its own: heads of all
+    strengths, trained side by side on one backbone, are those of one training each.
     """
 
     def __init__(self, X: NDArray[Any], y: NDArray[Any], X_hidden: NDArray[Any], seed: int) -> None:
@@ -92,7 +100,9 @@ class AuthorsNetwork:
         with torch.no_grad():
             features = self.backbone(_tensor(X))
             probs = torch.softmax(self.head(features), dim=-1)
-            return probs.numpy(), torch.softmax(self._logits(features)[GAMMAS.index(gamma)], dim=-1).numpy()
+            return probs.numpy(), torch.softmax(
+                self._logits(features)[GAMMAS.index(gamma)], dim=-1
+            ).numpy()
 
     def _initialize(self, width: int, n_classes: int) -> None:
         sizes = [width, width // 2, width // 4, width // 8] if width > 50 else [width, 128, 32]
@@ -100,12 +110,21 @@ class AuthorsNetwork:
         self.backbone = nn.Sequential(*layers)
         self.head = nn.Linear(sizes[-1], n_classes)
         heads = [nn.Linear(sizes[-1], n_classes) for _ in range(N_HEADS)]
-        # (number of strengths, M, C, features) and (number of strengths, M, C): the same start for each strength
-        self.weight = torch.stack([h.weight.detach() for h in heads]).repeat(len(GAMMAS), 1, 1, 1).requires_grad_()
-        self.bias = torch.stack([h.bias.detach() for h in heads]).repeat(len(GAMMAS), 1, 1).requires_grad_()
+        # (number of strengths, M, C, features) and (number of strengths, M, C): the same start for
+        # each strength
+        self.weight = (
+            torch.stack([h.weight.detach() for h in heads])
+            .repeat(len(GAMMAS), 1, 1, 1)
+            .requires_grad_()
+        )
+        self.bias = (
+            torch.stack([h.bias.detach() for h in heads]).repeat(len(GAMMAS), 1, 1).requires_grad_()
+        )
 
     def _logits(self, features: Tensor) -> Tensor:
-        return torch.einsum("nf,gmcf->gnmc", features, self.weight) + self.bias[:, None]  # (strengths, n, M, C)
+        return (
+            torch.einsum("nf,gmcf->gnmc", features, self.weight) + self.bias[:, None]
+        )  # (strengths, n, M, C)
 
     def _train(self, X: Tensor, y: Tensor, X_hidden: Tensor) -> None:
         """Batches in order, the last of a round smaller; one unlabelled row at a step."""

@@ -1,10 +1,10 @@
 """The study of calibration: true errors of four confidences, and the paper's curves, which it prints as a picture.
 
-Origin of ``published/calibration.csv``: the output of ``notebooks/plot_ECE_curves.ipynb`` in the authors'
-repository (github.com/ambroiseodt/tsim), stored with it from commit 6e01776 until 09e3041 deleted it. Heights
-were measured in the picture to about a thousandth of a panel. The ticks stand at a tenth and at nine tenths of a
-panel's height, but their labels are rounded to one decimal: a panel's scale is known to 5 points only; that does
-not touch its shape.
+Origin of ``published/calibration.csv``: the output of ``notebooks/plot_ECE_curves.ipynb`` in the
+authors' repository (github.com/ambroiseodt/tsim), stored with it from commit 6e01776 until 09e3041
+deleted it. Heights were measured in the picture to about a thousandth of a panel. The ticks stand
+at a tenth and at nine tenths of a panel's height, but their labels are rounded to one decimal: a
+panel's scale is known to 5 points only; that does not touch its shape.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ def calibration_curves() -> Mapping[tuple[str, str], Curve]:
     panels = {}
     for row in datasets.published("calibration.csv"):
         place = datasets.find(row["dataset"]).name, row["labeling"].lower()
-        values = {float(name.removeprefix("tsim_")): float(row[name]) for name in row if name.startswith("tsim_")}
+        values = {
+            float(name.removeprefix("tsim_")): float(row[name])
+            for name in row
+            if name.startswith("tsim_")
+        }
         panels[place] = Curve(float(row["softmax"]), values)
     return panels
 
@@ -77,7 +81,9 @@ def errors_at_the_ends(study: Study, results: Results) -> str:
         ends = [mean(labeling, value, "t_similarity_ece") for value in (values[0], values[-1])]
         softmax = mean(labeling, values[0], "softmax_ece")
         if not np.isnan([*ends, softmax]).any():
-            parts.append(f"{ends[0]:.1f} to {ends[1]:.1f} with {LABELINGS[labeling]} (softmax {softmax:.1f})")
+            parts.append(
+                f"{ends[0]:.1f} to {ends[1]:.1f} with {LABELINGS[labeling]} (softmax {softmax:.1f})"
+            )
     span = f"From {name} = {shown_value(values[0])} to {shown_value(values[-1])}"
     return told(f"{span} the calibration error of T-similarity goes from", parts)
 
@@ -89,7 +95,8 @@ def errors_by_gamma(study: Study, results: Results) -> TextTable:
     for labeling in study.labelings:
         for value in study.vary[1] if study.vary else ():
             found = [
-                [mean(labeling, value, f"{kind}_{ending}") for ending in ("ece", "ece_mass")] for kind in FOUR
+                [mean(labeling, value, f"{kind}_{ending}") for ending in ("ece", "ece_mass")]
+                for kind in FOUR
             ]
             if not np.isnan(found).all():
                 cells = [f"{width:.1f} / {mass:.1f}" for width, mass in found]
@@ -107,11 +114,15 @@ def beside_the_papers_curves(study: Study, results: Results) -> TextTable:
     for (dataset, labeling), (ours, softmax) in _notebook_curves(study, results).items():
         paper = calibration_curves().get((dataset, labeling))
         theirs = paper.t_similarity if paper else {}
-        cells = [f"{y:.1f}" + (f" ({theirs[x]:.1f})" if x in theirs else "") for x, y in ours.items()]
+        cells = [
+            f"{y:.1f}" + (f" ({theirs[x]:.1f})" if x in theirs else "") for x, y in ours.items()
+        ]
         of_softmax = f"{softmax:.1f}" + (f" ({paper.softmax:.1f})" if paper else "")
         alike = f"{likeness(ours, theirs):.4f}" if theirs else ""
         rows.append([dataset_title(dataset), labeling.upper(), of_softmax, *cells, alike])
-    heads = [f"T-similarity, {shown_value(value)}" for value in (study.vary[1] if study.vary else ())]
+    heads = [
+        f"T-similarity, {shown_value(value)}" for value in (study.vary[1] if study.vary else ())
+    ]
     return TextTable(
         "What the paper's notebook computes, in percent (in brackets the paper's curve, as read from the picture, "
         "whose scale is known to 5 points only)",
@@ -135,9 +146,13 @@ def panels_alike(study: Study, results: Results, companion: Results) -> list[str
     ]
 
 
-def _notebook_curves(study: Study, results: Results) -> dict[tuple[str, str], tuple[dict[float, float], float]]:
+def _notebook_curves(
+    study: Study, results: Results
+) -> dict[tuple[str, str], tuple[dict[float, float], float]]:
     """For each panel the curve of T-similarity by gamma, and the mean of softmax."""
-    found: dict[tuple[str, str], dict[str, dict[float, float]]] = defaultdict(lambda: defaultdict(dict))
+    found: dict[tuple[str, str], dict[str, dict[float, float]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for line in summarize(study, results):
         for kind in CONFIDENCES:
             if line.metric == f"{kind}_notebook":
@@ -192,15 +207,26 @@ def calibration(study: Study, results: Results) -> Axes:
 def _draw_papers(ax: Axes, name: str, labeling: str) -> None:
     curve = calibration_curves().get((name, labeling))
     if curve is not None:
-        ax.axhline(curve.softmax, color=GREY, linestyle=(0, (5, 3)), linewidth=1, label="paper, softmax")
+        ax.axhline(
+            curve.softmax, color=GREY, linestyle=(0, (5, 3)), linewidth=1, label="paper, softmax"
+        )
         x, y = list(curve.t_similarity), list(curve.t_similarity.values())
-        ax.plot(x, y, color=GREY, linewidth=1, marker="x", markersize=6, label="paper, T-similarity")
+        ax.plot(
+            x, y, color=GREY, linewidth=1, marker="x", markersize=6, label="paper, T-similarity"
+        )
 
 
 FIGURE_CALIBRATION = Study(
     "figure-calibration",
     "Calibration of four confidences against the diversity of the heads",
-    ("cod_rna", "mushrooms", "phishing", "rice", "splice", "svmguide1"),  # those of the authors' notebook
+    (
+        "cod_rna",
+        "mushrooms",
+        "phishing",
+        "rice",
+        "splice",
+        "svmguide1",
+    ),  # those of the authors' notebook
     measure=calibration_errors,
     vary=("gamma", (0.0, 0.5, 1.0, 1.5, 2.0)),
     axis="Diversity γ",

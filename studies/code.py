@@ -15,17 +15,24 @@ from typing import Any
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _INSTALLED = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
 # What Python itself adds to a class.
-_OF_EVERY_CLASS = {"__module__", "__dict__", "__weakref__", "__doc__", "__firstlineno__", "__static_attributes__"}
+_OF_EVERY_CLASS = {
+    "__module__",
+    "__dict__",
+    "__weakref__",
+    "__doc__",
+    "__firstlineno__",
+    "__static_attributes__",
+}
 
 
 def digest_of(*parts: Any) -> str:
     """Hash functions, classes and values by what they do.
 
-    A function of the user is its qualified name and its compiled code with all that the code reaches: defaults,
-    closures, functions, classes, modules and plain values. Comments, line numbers and the file do not matter, so
-    that a script that is run and one that is imported have the same cells. Functions of chary, of the studies and
-    of installed packages are module and qualified name. Another Python version compiles to other code, and so
-    gives another digest.
+    A function of the user is its qualified name and its compiled code with all that the code
+    reaches: defaults, closures, functions, classes, modules and plain values. Comments, line
+    numbers and the file do not matter, so that a script that is run and one that is imported have
+    the same cells. Functions of chary, of the studies and of installed packages are module and
+    qualified name. Another Python version compiles to other code, and so gives another digest.
     """
     described = _describe(parts, set())
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:16]
@@ -49,7 +56,12 @@ def _describe(value: Any, seen: set[int]) -> Any:
     if isinstance(value, Mapping):
         return [[_describe(key, seen), _describe(item, seen)] for key, item in value.items()]
     if isinstance(value, CodeType):
-        return [value.co_code.hex(), *value.co_names, *value.co_varnames, _describe(value.co_consts, seen)]
+        return [
+            value.co_code.hex(),
+            *value.co_names,
+            *value.co_varnames,
+            _describe(value.co_consts, seen),
+        ]
     if isinstance(value, ModuleType):
         return value.__name__
     if isinstance(value, partial):

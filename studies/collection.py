@@ -1,7 +1,8 @@
 """The collections of real tables: reading one, and which rows keep their label in a draw.
 
-They are in the folders ``tables`` and ``tables2`` of ``CHARY_DATA``, what is known of them in ``published``. A
-small table, ``tumours``, is made of what comes with scikit-learn, so that a fresh clone has something to run.
+They are in the folders ``tables`` and ``tables2`` of ``CHARY_DATA``, what is known of them in
+``published``. A small table, ``tumours``, is made of what comes with scikit-learn, so that a fresh
+clone has something to run.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class RealTable(NamedTuple):
 def find_table(name: str) -> TableFacts:
     """What is known of a table without opening it.
 
-    A name that is not of the collection is looked up in ``tables.csv`` in the folder of the collection, so that
-    tables can be added there.
+    A name that is not of the collection is looked up in ``tables.csv`` in the folder of the
+    collection, so that tables can be added there.
 
     >>> find_table("tumours").n_labeled
     60
@@ -75,7 +76,9 @@ def find_table(name: str) -> TableFacts:
             if row["name"] == name:
                 row = {key: row[key] for key in TableFacts.__dataclass_fields__ if key != "sha256"}
                 return _table_facts({**row, "sha256": _sha256(_path(name).read_bytes())})
-    raise DatasetError(f"There is no table {name!r}; choose one of {', '.join([TUMOURS.name, *known])}.")
+    raise DatasetError(
+        f"There is no table {name!r}; choose one of {', '.join([TUMOURS.name, *known])}."
+    )
 
 
 @lru_cache(maxsize=2)  # a worker meets the cells of a table one after another
@@ -84,10 +87,14 @@ def load_table(name: str) -> RealTable:
     facts = find_table(name)
     frame = _tumours() if name == TUMOURS.name else _read(facts)
     table = open_source(frame, name=name).read()
-    classes = frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()  # "unknown" is one, too
+    classes = (
+        frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()
+    )  # "unknown" is one, too
     labels = read_target(table, facts.target, classes=classes).labels
     if not labels.labeled.all():
-        raise DatasetError(f"The table {name} has rows without a label; nothing could be said of them.")
+        raise DatasetError(
+            f"The table {name} has rows without a label; nothing could be said of them."
+        )
     return RealTable(facts, frame, labels.classes, labels.codes, prepare(table, facts.target).X)
 
 
@@ -104,15 +111,17 @@ def possible(cell: Cell) -> bool:
 def labelled_rows(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> NDArray[np.intp]:
     """The rows that keep their label, as the README of the collection says.
 
-    ``how``: "random", uniformly; "group", uniformly among the rows of the group; "column", the earliest rows by a
-    date, or without replacement and with probability proportional to exp(2 |z|), z a standardised number, missing
-    cells z = 0 (drawn in its Gumbel form, which is safe for heavy tails); in the second collection exp(6 u), u the
-    share of rows that have no larger value.
+    ``how``: "random", uniformly; "group", uniformly among the rows of the group; "column", the
+    earliest rows by a date, or without replacement and with probability proportional to exp(2 |z|),
+    z a standardised number, missing cells z = 0 (drawn in its Gumbel form, which is safe for heavy
+    tails); in the second collection exp(6 u), u the share of rows that have no larger value.
     """
     rng, n = np.random.default_rng(seed), facts.n_labeled
     if how == RANDOM:
         return rng.permutation(len(frame))[:n]
-    if how == GROUP and facts.bias_kind == "rank":  # of the second collection, whose groups are in a file
+    if (
+        how == GROUP and facts.bias_kind == "rank"
+    ):  # of the second collection, whose groups are in a file
         pool = np.load(_path(facts.name).with_suffix(".npz"))[facts.group_column]
         return rng.permutation(pool)[: min(n, int(0.8 * len(pool)))]
     if how == GROUP:
@@ -148,9 +157,12 @@ def ordinal_codes(frame: pl.DataFrame) -> NDArray[np.float64]:
     [[31.0, 1.0], [nan, 0.0]]
     """
     columns = [
-        column if column.dtype.is_numeric() else (column.cast(pl.String).rank("dense") - 1) for column in frame
+        column if column.dtype.is_numeric() else (column.cast(pl.String).rank("dense") - 1)
+        for column in frame
     ]
-    return np.column_stack([column.cast(pl.Float64).fill_null(np.nan).to_numpy() for column in columns])
+    return np.column_stack(
+        [column.cast(pl.Float64).fill_null(np.nan).to_numpy() for column in columns]
+    )
 
 
 def _facts(name: str) -> DataFacts:
@@ -179,7 +191,9 @@ def _read(facts: TableFacts) -> pl.DataFrame:
             f"tables/{facts.name}.parquet, or choose {TUMOURS.name}, which comes with scikit-learn."
         ) from error
     if _sha256(content) != facts.sha256:
-        raise DatasetError(f"{_path(facts.name)} is not the table chary knows; put the original in its place.")
+        raise DatasetError(
+            f"{_path(facts.name)} is not the table chary knows; put the original in its place."
+        )
     return pl.read_parquet(content)
 
 
@@ -225,7 +239,9 @@ class Draw(Shared):
     classes: NDArray[Any]  # (C,) as text, sorted
     labeled: NDArray[np.bool_]  # (n,) whose label is given
     table: RealTable | None = None  # where the rows come from a table
-    test: Scored | None = None  # rows apart, as in the paper; None: the rows without a label are scored
+    test: Scored | None = (
+        None  # rows apart, as in the paper; None: the rows without a label are scored
+    )
 
     @property
     def seed(self) -> int:
@@ -256,8 +272,12 @@ class Draw(Shared):
     def hidden(self) -> Table:
         """The table as a user has it: the target is empty where there is no label."""
         assert self.table is not None
-        target = pl.Series(self.table.facts.target, self.classes[self.truth].astype(object), dtype=pl.String)
-        kept = pl.select(pl.when(pl.Series(self.labeled)).then(target)).to_series().alias(target.name)
+        target = pl.Series(
+            self.table.facts.target, self.classes[self.truth].astype(object), dtype=pl.String
+        )
+        kept = (
+            pl.select(pl.when(pl.Series(self.labeled)).then(target)).to_series().alias(target.name)
+        )
         return open_source(self.table.frame.with_columns(kept), name=self.cell.dataset).read()
 
 

@@ -1,8 +1,8 @@
 """The paper's 13 benchmark data sets: their facts, loading from disk, and downloading when asked to.
 
-The facts are in ``published/datasets.csv``: the paper's table (its "DNA: 6 classes" is a slip: the file has 3)
-with the checksums of the content, and the licences of the sources at the time of writing; none of the data is
-part of chary. Nothing here uses the network except :func:`fetch`.
+The facts are in ``published/datasets.csv``: the paper's table (its "DNA: 6 classes" is a slip: the
+file has 3) with the checksums of the content, and the licences of the sources at the time of
+writing; none of the data is part of chary. Nothing here uses the network except :func:`fetch`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class Facts:
     r: float
     dtype: str
     reader: str  # how its files are read, a key of _READERS; "": it comes with scikit-learn
-    fingerprint: float | None  # for the two sets whose last digits depend on who computed them: see _fingerprint
+    fingerprint: (
+        float | None
+    )  # for the two sets whose last digits depend on who computed them: see _fingerprint
     sha256: str
     origin: str
     licence: str
@@ -95,8 +97,8 @@ def load(name: str) -> Dataset:
 
     Looked up in the directory named by the environment variable ``CHARY_DATA``, then in the cache
     (``CHARY_CACHE``, by default ``~/.cache/chary``), never on the network. The content is verified
-    against the checksum in the catalogue. A file of your own may also hold the numbers ``n_labeled``
-    and ``r``; without them 10 labels per class and r = 2 are used.
+    against the checksum in the catalogue. A file of your own may also hold the numbers
+    ``n_labeled`` and ``r``; without them 10 labels per class and r = 2 are used.
 
     Examples
     --------
@@ -146,7 +148,9 @@ def find(name: str) -> Facts:
         if _plain(name) in (_plain(facts.name), _plain(facts.title)):
             return facts
     known = ", ".join(facts.name for facts in FACTS)
-    raise DatasetError(f"There is no data set {name!r}; choose one of {known}, or give the path of an .npz file.")
+    raise DatasetError(
+        f"There is no data set {name!r}; choose one of {known}, or give the path of an .npz file."
+    )
 
 
 def dataset_title(dataset: str) -> str:
@@ -164,8 +168,9 @@ def dataset_title(dataset: str) -> str:
 def fetch(name: str) -> Path | None:
     """Download a data set into the cache, verified; returns its path (None for Digits: nothing to do).
 
-    The files come from their original homes (LIBSVM, UCI, OpenML; see the catalogue). A download that is
-    cut short, or is not the data the catalogue describes, is refused and leaves nothing behind.
+    The files come from their original homes (LIBSVM, UCI, OpenML; see the catalogue). A download
+    that is cut short, or is not the data the catalogue describes, is refused and leaves nothing
+    behind.
     """
     facts = find(name)
     if not facts.reader:
@@ -174,7 +179,9 @@ def fetch(name: str) -> Path | None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DatasetError(f"The cache {cache} cannot be used ({error}); set CHARY_CACHE.") from error
+        raise DatasetError(
+            f"The cache {cache} cannot be used ({error}); set CHARY_CACHE."
+        ) from error
     with tempfile.TemporaryDirectory(dir=cache, prefix=f".{facts.name}-") as scratch:
         files = [_download(url, Path(scratch) / str(i)) for i, url in enumerate(facts.urls)]
         try:
@@ -212,14 +219,20 @@ def content_checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
 
 def _load_own(path: Path) -> Dataset:
     if not path.is_file():
-        raise DatasetError(f"There is no file {path}; give the path of an .npz file with arrays X and y.")
+        raise DatasetError(
+            f"There is no file {path}; give the path of an .npz file with arrays X and y."
+        )
     X, y, extra = _read_npz(path)
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise DatasetError(f"{path} has X of shape {X.shape} and y of shape {y.shape}; give (n, d) and (n,).")
+        raise DatasetError(
+            f"{path} has X of shape {X.shape} and y of shape {y.shape}; give (n, d) and (n,)."
+        )
     classes, codes = np.unique(y, return_inverse=True)
     n_labeled, r = int(extra.get("n_labeled", 10 * len(classes))), float(extra.get("r", 2.0))
     n_labeled_iid = -(-n_labeled // len(classes)) * len(classes)
-    return Dataset(X, y, DataFacts(str(path), n_labeled, n_labeled_iid, r, content_checksum(X, codes)))
+    return Dataset(
+        X, y, DataFacts(str(path), n_labeled, n_labeled_iid, r, content_checksum(X, codes))
+    )
 
 
 def _locate(facts: Facts) -> Path | None:
@@ -236,10 +249,14 @@ def _read_npz(path: Path) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
     """``X``, ``y``, and the numbers that a file of one's own may hold."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            extra = {name: archive[name].item() for name in ("n_labeled", "r") if name in archive.files}
+            extra = {
+                name: archive[name].item() for name in ("n_labeled", "r") if name in archive.files
+            }
             return archive["X"], archive["y"], extra
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"{path} is not a readable .npz archive with X and y ({error}); replace it.") from error
+        raise DatasetError(
+            f"{path} is not a readable .npz archive with X and y ({error}); replace it."
+        ) from error
 
 
 def _is_original(facts: Facts, X: NDArray[Any], y: NDArray[Any]) -> bool:
@@ -247,13 +264,19 @@ def _is_original(facts: Facts, X: NDArray[Any], y: NDArray[Any]) -> bool:
     if content_checksum(X, y) == facts.sha256:
         return True
     is_alike = X.shape == (facts.n, facts.d) and len(np.unique(y)) == facts.n_classes
-    return is_alike and facts.fingerprint is not None and abs(_fingerprint(X) - facts.fingerprint) < 1e-6
+    return (
+        is_alike
+        and facts.fingerprint is not None
+        and abs(_fingerprint(X) - facts.fingerprint) < 1e-6
+    )
 
 
 def _fingerprint(X: NDArray[Any]) -> float:
     """One number that moves with any change of rows, columns or values, but not with rounding."""
     n, d = X.shape
-    return float(np.cos(np.arange(n)) @ X.astype(np.float64) @ np.cos(np.arange(d)) / np.sqrt(n * d))
+    return float(
+        np.cos(np.arange(n)) @ X.astype(np.float64) @ np.cos(np.arange(d)) / np.sqrt(n * d)
+    )
 
 
 def _download(url: str, path: Path) -> Path:
@@ -264,8 +287,14 @@ def _download(url: str, path: Path) -> Path:
                 file.write(chunk)
         if expected is not None and path.stat().st_size != int(expected):
             raise URLError(f"{path.stat().st_size} of {expected} bytes arrived")
-    except (OSError, ValueError, HTTPException) as error:  # URLError, timeouts, broken connections: OSErrors
-        raise DatasetError(f"{url} could not be downloaded ({error}); nothing was kept, try again.") from error
+    except (
+        OSError,
+        ValueError,
+        HTTPException,
+    ) as error:  # URLError, timeouts, broken connections: OSErrors
+        raise DatasetError(
+            f"{url} could not be downloaded ({error}); nothing was kept, try again."
+        ) from error
     return path
 
 
@@ -303,14 +332,18 @@ def _read_har(facts: Facts, files: list[Path]) -> tuple[Any, Any]:
         parts = []
         for kind in ("X", "y"):
             names = [f"UCI HAR Dataset/{part}/{kind}_{part}.txt" for part in ("train", "test")]
-            parts.append(np.concatenate([np.loadtxt(BytesIO(archive.read(name))) for name in names]))
+            parts.append(
+                np.concatenate([np.loadtxt(BytesIO(archive.read(name))) for name in names])
+            )
     return parts[0], parts[1]
 
 
 def _read_openml(facts: Facts, files: list[Path]) -> tuple[Any, Any]:
     data_id = int(facts.origin.rsplit(maxsplit=1)[-1])
     cache = str(cache_directory() / "openml")
-    X, y = fetch_openml(data_id=data_id, return_X_y=True, as_frame=False, parser="liac-arff", data_home=cache)
+    X, y = fetch_openml(
+        data_id=data_id, return_X_y=True, as_frame=False, parser="liac-arff", data_home=cache
+    )
     X = np.asarray(X, dtype=np.float64)
     return np.where(np.isnan(X), np.nanmean(X, axis=0), X), np.unique(y, return_inverse=True)[1]
 
@@ -335,13 +368,19 @@ def _facts(row: dict[str, str]) -> Facts:
     whole = ("n", "d", "n_classes", "n_labeled", "labels_per_class")
     fingerprint = float(row["fingerprint"]) if row["fingerprint"] else None
     numbers: dict[str, Any] = {name: int(row[name]) for name in whole} | {"r": float(row["r"])}
-    return Facts(**{**row, **numbers, "fingerprint": fingerprint, "urls": tuple(row["urls"].split())})
+    return Facts(
+        **{**row, **numbers, "fingerprint": fingerprint, "urls": tuple(row["urls"].split())}
+    )
 
 
 FACTS: tuple[Facts, ...] = tuple(map(_facts, published("datasets.csv")))
 SOURCE = Source(
     facts_of,
-    lambda names: [name for name in names if name != MOONS and not name.endswith(".npz") and not find(name).where],
+    lambda names: [
+        name
+        for name in names
+        if name != MOONS and not name.endswith(".npz") and not find(name).where
+    ],
     "digits",
     "run `python -m studies datasets fetch all`, ",
 )

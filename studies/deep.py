@@ -61,7 +61,8 @@ IMAGES = {"digits": Images(1797, digits_cnn), "mnist": Images(4000, mnist_cnn)}
 # Labelled rows of a step, and rows that are scored at a time.
 BATCH = 32
 _SCORED_ROWS = 256
-# What a batch moves the running means of the adaptive thresholds by: they are of about the last hundred batches.
+# What a batch moves the running means of the adaptive thresholds by: they are of about the last
+# hundred batches.
 _PACE = 0.01
 
 
@@ -76,8 +77,9 @@ class Consistency(NamedTuple):
 class ImageClassifier(MembersMixin, BaseEstimator):
     """The paper's heads on a CNN, trained by a plain loop; with views of images also by consistency.
 
-    ``backbone`` makes the module. With ``joint`` the heads' losses move the backbone, too. Rows whose label is
-    ``unlabeled`` or missing are unlabelled. ``accepted_`` is the share of views that were trusted in each step.
+    ``backbone`` makes the module. With ``joint`` the heads' losses move the backbone, too. Rows
+    whose label is ``unlabeled`` or missing are unlabelled. ``accepted_`` is the share of views that
+    were trusted in each step.
     """
 
     def __init__(
@@ -116,22 +118,32 @@ class ImageClassifier(MembersMixin, BaseEstimator):
             n_features = self.features_(torch.zeros(1, X.shape[1])).shape[1]
             self.heads_ = DiverseHeads(n_features, len(self.classes_), joint=self.joint)
             drawn = labeled[draw_batches(len(labeled), BATCH, self.n_steps, rng)]  # (n_steps, B)
-            extra = unlabeled[draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng)]
+            extra = unlabeled[
+                draw_batches(len(unlabeled), self.unlabeled_batch_size, self.n_steps, rng)
+            ]
             targets = torch.as_tensor(self._rank[labels.codes[drawn]])
             self._train(_tensor(X), drawn, extra, targets)
         return self
 
-    def _train(self, X: Tensor, drawn: NDArray[np.intp], extra: NDArray[np.intp], targets: Tensor) -> None:
+    def _train(
+        self, X: Tensor, drawn: NDArray[np.intp], extra: NDArray[np.intp], targets: Tensor
+    ) -> None:
         parameters = [*self.features_.parameters(), *self.heads_.parameters()]
         optimizer = torch.optim.AdamW(parameters, lr=1e-3, weight_decay=0.0)
         thresholds = AdaptiveThresholds()
         self.accepted_: list[float] = []
         for step in range(self.n_steps):
             if self.consistency is not None and extra.shape[1]:
-                loss = self._consistency_loss(X[drawn[step]], X[extra[step]], targets[step], thresholds)
+                loss = self._consistency_loss(
+                    X[drawn[step]], X[extra[step]], targets[step], thresholds
+                )
             else:
-                row_targets = functional.pad(targets[step], (0, extra.shape[1]), value=-1)  # (B + U,)
-                loss = diverse_losses(*self._logits(X[drawn[step]], X[extra[step]]), row_targets).total()
+                row_targets = functional.pad(
+                    targets[step], (0, extra.shape[1]), value=-1
+                )  # (B + U,)
+                loss = diverse_losses(
+                    *self._logits(X[drawn[step]], X[extra[step]]), row_targets
+                ).total()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -142,7 +154,9 @@ class ImageClassifier(MembersMixin, BaseEstimator):
         options = self.consistency or Consistency("softmax")
         B, U = len(X), len(X_unlabeled)
         views = torch.cat([weak(X), strong(X_unlabeled)])
-        logits, head_logits = self._logits(views, weak(X_unlabeled))  # of B weak, U strong, U weak views
+        logits, head_logits = self._logits(
+            views, weak(X_unlabeled)
+        )  # of B weak, U strong, U weak views
         probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
         confidence, labels = probs.max(dim=-1)  # (U,) each
         if options.confidence == "t_similarity":
@@ -153,7 +167,9 @@ class ImageClassifier(MembersMixin, BaseEstimator):
             accepted = confidence >= options.threshold
         self.accepted_.append(float(accepted.float().mean()))
 
-        strong_losses = functional.cross_entropy(logits[B : B + U], labels, reduction="none")  # (U,)
+        strong_losses = functional.cross_entropy(
+            logits[B : B + U], labels, reduction="none"
+        )  # (U,)
         consistency = (strong_losses * accepted).mean()
         losses = Losses(
             ensemble_loss(logits[:B, None], targets),
@@ -206,12 +222,16 @@ class ImageTask:
 
     def __init__(self, cell: Cell) -> None:
         if cell.dataset not in IMAGES:
-            raise ValueError(f"{cell.dataset} is not among the images of this study: {', '.join(IMAGES)}.")
+            raise ValueError(
+                f"{cell.dataset} is not among the images of this study: {', '.join(IMAGES)}."
+            )
         self.cell, seed = cell, cell.seed
         data = datasets.load(cell.dataset)
         keep = np.random.default_rng(0).permutation(len(data.X))[: IMAGES[cell.dataset].n_rows]
         X, y = data.X[keep] / data.X.max(), data.y[keep].astype(int)
-        train, test = train_test_split(np.arange(len(X)), test_size=0.25, stratify=y, random_state=seed)
+        train, test = train_test_split(
+            np.arange(len(X)), test_size=0.25, stratify=y, random_state=seed
+        )
         self.X, self.y_true, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
         if cell.labeling == "iid":
             self.labeled = iid(self.y_true, cell.n_labeled, random_state=seed)
@@ -298,8 +318,12 @@ def _uniform(n: int) -> Tensor:
 
 def _both(name: str, title: str, **options: Any) -> dict[str, Method]:
     return {
-        f"{name}-softmax": Method(fixmatch, {"confidence": "softmax", **options}, f"{title}, softmax"),
-        f"{name}-tsim": Method(fixmatch, {"confidence": "t_similarity", **options}, f"{title}, T-similarity"),
+        f"{name}-softmax": Method(
+            fixmatch, {"confidence": "softmax", **options}, f"{title}, softmax"
+        ),
+        f"{name}-tsim": Method(
+            fixmatch, {"confidence": "t_similarity", **options}, f"{title}, T-similarity"
+        ),
     }
 
 
@@ -310,7 +334,9 @@ _METHODS = {
     "pl-tsim": _PAPER["pl-tsim"]._replace(title="PL, T-similarity"),
     "csta-softmax": _PAPER["csta-softmax"]._replace(title="CSTA, softmax"),
     "csta-tsim": _PAPER["csta-tsim"]._replace(title="CSTA, T-similarity"),
-    "weak-views": Method(fixmatch, {"confidence": "softmax", "consistency_weight": 0}, "ERM on weak views"),
+    "weak-views": Method(
+        fixmatch, {"confidence": "softmax", "consistency_weight": 0}, "ERM on weak views"
+    ),
     **_both("fixmatch95", "FixMatch 0.95", threshold=0.95),
     **_both("fixmatch80", "FixMatch 0.8", threshold=0.8),
     **_both("adaptive", "FixMatch, adaptive", threshold="adaptive"),
@@ -339,7 +365,8 @@ def accuracy_and_orders(task: ImageTask, fitted: Any) -> dict[str, Any]:
     right = right_on_test(task, fitted)
     kinds = {"softmax_auroc": "max_probability", "t_similarity_auroc": "t_similarity"}
     return {"accuracy": float(right.mean())} | {
-        name: confidence_auroc(fitted.predict_confidence(task.X_test, kind), right) for name, kind in kinds.items()
+        name: confidence_auroc(fitted.predict_confidence(task.X_test, kind), right)
+        for name, kind in kinds.items()
     }
 
 
@@ -350,12 +377,19 @@ def by_number_of_labels(study: Study, results: Results) -> TextTable:
     rows = []
     for dataset, labeling, n in dict.fromkeys((place[0], place[1], place[3]) for place in lines):
         cells = [
-            " / ".join(f"{lines.get((dataset, labeling, method, n, metric), np.nan):.1f}" for metric in metrics)
+            " / ".join(
+                f"{lines.get((dataset, labeling, method, n, metric), np.nan):.1f}"
+                for metric in metrics
+            )
             for method in study.methods
         ]
         rows.append([dataset_title(dataset), labeling.upper(), str(n), *cells])
-    caption = "Test accuracy / AUROC of softmax / AUROC of T-similarity, in percent, mean over seeds"
-    return TextTable(caption, ["Data set", "Labels", "How many", *map(study.title_of, study.methods)], rows)
+    caption = (
+        "Test accuracy / AUROC of softmax / AUROC of T-similarity, in percent, mean over seeds"
+    )
+    return TextTable(
+        caption, ["Data set", "Labels", "How many", *map(study.title_of, study.methods)], rows
+    )
 
 
 JOINT = replace(

@@ -1,7 +1,7 @@
 """Draws the figures of studies, without a display; each function returns the Axes.
 
-Softmax is blue, dashed, with circles; T-similarity is orange, solid, with triangles; the supervised baseline is
-grey and dotted: told apart also without colour.
+Softmax is blue, dashed, with circles; T-similarity is orange, solid, with triangles; the supervised
+baseline is grey and dotted: told apart also without colour.
 """
 
 from __future__ import annotations
@@ -47,12 +47,16 @@ def draw(study: Study, results: Results) -> Axes:
     return (study.figure or (means if study.vary else dots))(study, results)
 
 
-def panels(n_rows: int, n_columns: int, width: float, height: float, **options: Any) -> NDArray[Any]:
+def panels(
+    n_rows: int, n_columns: int, width: float, height: float, **options: Any
+) -> NDArray[Any]:
     """Axes (n_rows, n_columns) of a figure that no window manager knows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * n_columns, height * n_rows + 0.9), layout="constrained", dpi=120)
+    figure = Figure(
+        figsize=(width * n_columns, height * n_rows + 0.9), layout="constrained", dpi=120
+    )
     FigureCanvasAgg(figure)
     axes: NDArray[Any] = figure.subplots(n_rows, n_columns, squeeze=False, **options)
     for ax in axes.flat:
@@ -67,14 +71,21 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
     first: Axes = axes.flat[0]
     figure = first.figure
     seeds = sorted(
-        {len({c.seed for c, _ in results if c.dataset == name}) for name in {c.dataset for c, _ in results}}
+        {
+            len({c.seed for c, _ in results if c.dataset == name})
+            for name in {c.dataset for c, _ in results}
+        }
     )
     labels = sorted({cell.n_labeled for cell, _ in results})
     # Another task than the paper's may take part of a data set only.
-    rows = sorted({n for cell, _ in results if (n := _n_training_rows(cell.dataset)) and study.task is Task})
+    rows = sorted(
+        {n for cell, _ in results if (n := _n_training_rows(cell.dataset)) and study.task is Task}
+    )
     of = f" of {_span(rows)} training rows" if rows else ""
     width = first.figure.get_figwidth()
-    figure.suptitle(textwrap.fill(study.says(results), round(9 * width)), fontsize=12, fontweight="bold")
+    figure.suptitle(
+        textwrap.fill(study.says(results), round(9 * width)), fontsize=12, fontweight="bold"
+    )
     noun = "seed" if seeds == [1] else "seeds"
     band = "; bands: 95 % interval of the mean" if study.vary else ""
     figure.legend(
@@ -99,7 +110,9 @@ def draw_mean(ax: Axes, lines: list[Line], style: Mapping[str, Any], label: str)
     for value in values:
         seeds = [np.array(list(line.by_seed.values())) for line in lines if line.value == value]
         means.append(np.mean([of_set.mean() for of_set in seeds]))
-        half.append(1.96 * np.sqrt(sum(of_set.var() / len(of_set) for of_set in seeds)) / len(seeds))
+        half.append(
+            1.96 * np.sqrt(sum(of_set.var() / len(of_set) for of_set in seeds)) / len(seeds)
+        )
     (drawn,) = ax.plot(values, means, label=label, markersize=5, **style)
     low, high = np.subtract(means, half), np.add(means, half)
     ax.fill_between(values, low, high, color=drawn.get_color(), alpha=0.15, linewidth=0)
@@ -121,7 +134,10 @@ def _n_training_rows(dataset: str) -> int:
 
 def duels(study: Study, results: Results) -> Axes:
     """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
-    lines = {(line.dataset, line.labeling, line.method): line for line in summarize(study, results, study.metric)}
+    lines = {
+        (line.dataset, line.labeling, line.method): line
+        for line in summarize(study, results, study.metric)
+    }
     names = list(dict.fromkeys(dataset for dataset, _, _ in lines))
     height = 0.32 * len(names) + 0.8
     axes = panels(len(study.labelings), len(POLICIES), 3.4, height, sharex=True, sharey=True)
@@ -130,7 +146,12 @@ def duels(study: Study, results: Results) -> Axes:
         for ax, policy in zip(row, POLICIES, strict=True):
             for name, place in zip(names, places, strict=True):
                 _draw_duel(
-                    ax, place, [lines.get((name, labeling, m)) for m in (f"{policy}-softmax", f"{policy}-tsim")]
+                    ax,
+                    place,
+                    [
+                        lines.get((name, labeling, m))
+                        for m in (f"{policy}-softmax", f"{policy}-tsim")
+                    ],
                 )
                 if baseline := lines.get((name, labeling, "erm")):
                     ax.plot(baseline.mean, place, "|", color="black", markersize=11)
@@ -138,7 +159,9 @@ def duels(study: Study, results: Results) -> Axes:
             ax.set_yticks(places, [dataset_title(name) for name in names])
             ax.grid(axis="x")
     handles = [handle(axes[0, 0], "softmax"), handle(axes[0, 0], "tsim")]
-    handles.append(axes[0, 0].plot([], [], "|", color="black", markersize=11, label=NAMES["erm"])[0])
+    handles.append(
+        axes[0, 0].plot([], [], "|", color="black", markersize=11, label=NAMES["erm"])[0]
+    )
     return finish(axes, study, results, handles)
 
 
@@ -147,10 +170,14 @@ def curves(study: Study, results: Results, log: bool = False) -> Axes:
     assert study.vary is not None
     lines = summarize(study, results, study.metric)
     policies = [p for p in POLICIES if any(line.method.startswith(p) for line in lines)]
-    columns = {p.upper(): [line for line in lines if line.method.startswith((p, "erm"))] for p in policies}
+    columns = {
+        p.upper(): [line for line in lines if line.method.startswith((p, "erm"))] for p in policies
+    }
     if len(policies) == 1:
         names = dict.fromkeys(line.dataset for line in lines)
-        columns = {dataset_title(name): [line for line in lines if line.dataset == name] for name in names}
+        columns = {
+            dataset_title(name): [line for line in lines if line.dataset == name] for name in names
+        }
     kinds = {kind: (kind, NAMES[kind]) for kind in ("erm", "softmax", "tsim")}
     axes = _panels_of_means(study, columns or {"ERM": lines}, kinds, "Test accuracy (%)")
     for ax in axes[-1] if log else ():
@@ -163,23 +190,32 @@ def curves(study: Study, results: Results, log: bool = False) -> Axes:
 def extra_labels(study: Study, results: Results, models: Mapping[str, str]) -> Axes:
     """Accuracy against the number of extra labels, random ones and as many from the same source.
 
-    ``models``: those that the methods ``NAME-random`` and ``NAME-same`` train, and what they are called.
+    ``models``: those that the methods ``NAME-random`` and ``NAME-same`` train, and what they are
+    called.
     """
     assert study.vary is not None
     lines = summarize(study, results, study.metric)
-    by_model = {title: [x for x in lines if x.method.startswith(f"{name}-")] for name, title in models.items()}
+    by_model = {
+        title: [x for x in lines if x.method.startswith(f"{name}-")]
+        for name, title in models.items()
+    }
     columns = {title: of_model for title, of_model in by_model.items() if of_model}
     sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
     axes = _panels_of_means(study, columns, sources, "Test accuracy (%), all sets")
     for ax in axes.flat:
         ax.set_xticks(study.vary[1])
         if ax.lines:
-            ax.axhline(ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels")
+            ax.axhline(
+                ax.lines[0].get_ydata()[0], color=GREY, linestyle=":", label="no more labels"
+            )
     return finish(axes, study, results, axes[0, 0].get_legend_handles_labels()[0])
 
 
 def _panels_of_means(
-    study: Study, columns: Mapping[str, list[Line]], kinds: Mapping[str, tuple[str, str]], ylabel: str
+    study: Study,
+    columns: Mapping[str, list[Line]],
+    kinds: Mapping[str, tuple[str, str]],
+    ylabel: str,
 ) -> NDArray[Any]:
     """A row of panels for each labelling, a column for each title.
 
@@ -202,7 +238,10 @@ def _panels_of_means(
 
 
 def means(
-    study: Study, results: Results, drawn: Mapping[str, tuple[str, str]] | None = None, odds: bool = False
+    study: Study,
+    results: Results,
+    drawn: Mapping[str, tuple[str, str]] | None = None,
+    odds: bool = False,
 ) -> Axes:
     """The mean over data sets against the varied parameter, a line for each method.
 
@@ -213,18 +252,29 @@ def means(
     ax = axes[0, 0]
     for method in study.methods:
         style, label = (drawn or {}).get(method, ("", study.title_of(method)))
-        draw_mean(ax, [line for line in lines if line.method == method], STYLES.get(style, {"marker": "o"}), label)
+        draw_mean(
+            ax,
+            [line for line in lines if line.method == method],
+            STYLES.get(style, {"marker": "o"}),
+            label,
+        )
     assert study.vary is not None
     if odds:
         ax.set_xscale("log", base=2)
-    ax.set_xticks(study.vary[1], [_fraction(value) if odds else shown_value(value) for value in study.vary[1]])
+    ax.set_xticks(
+        study.vary[1], [_fraction(value) if odds else shown_value(value) for value in study.vary[1]]
+    )
     ax.set(xlabel=study.axis or study.vary[0], ylabel=f"{study.caption} (%), all sets")
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
 
 
-def dots(study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]] | None = None) -> Axes:
+def dots(
+    study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]] | None = None
+) -> Axes:
     """The study's number for each data set with some of the methods, each in its style, and their means."""
-    styles = styles or {method: {"marker": mark} for method, mark in zip(study.methods, cycle("osD^vx*P<>"))}
+    styles = styles or {
+        method: {"marker": mark} for method, mark in zip(study.methods, cycle("osD^vx*P<>"))
+    }
     numbers: dict[str, dict[str, float]] = {}
     for line in summarize(study, results, study.metric):
         labels = f", {line.labeling.upper()}" if len(study.labelings) > 1 else ""
@@ -276,9 +326,18 @@ def confidence(study: Study, results: Results) -> Axes:
                 ("right", {"color": GREEN, "alpha": 0.55}),
                 ("wrong", {"color": "black", "histtype": "step", "linewidth": 1.4}),
             ):
-                counts: NDArray[Any] = np.sum([np.zeros(20), *(r[f"{kind}_{outcome}"] for r in chosen)], axis=0)
+                counts: NDArray[Any] = np.sum(
+                    [np.zeros(20), *(r[f"{kind}_{outcome}"] for r in chosen)], axis=0
+                )
                 share = 100 * counts / max(1, counts.sum())
-                ax.hist(centres, 20, range=(0, 1), weights=share, label=f"{outcome} predictions", **style)
+                ax.hist(
+                    centres,
+                    20,
+                    range=(0, 1),
+                    weights=share,
+                    label=f"{outcome} predictions",
+                    **style,
+                )
             if name == names[0]:
                 ax.set_title(f"{NAMES[kind]}, {labeling.upper()} labels", fontsize=9)
         row[0].set_ylabel(f"{dataset_title(name)}\nshare (%)")
@@ -291,21 +350,38 @@ def model_selection(study: Study, results: Results) -> Axes:
     """Leave-one-out accuracy on the labels beside the test accuracy, under both labellings."""
     names = list(dict.fromkeys(cell.dataset for cell, _ in results))
     axes = panels(1, len(names), 3.0, 3.2, sharey=True)
-    kinds = (("leave_one_out", "leave-one-out on the labels", BLUE), ("accuracy", "on the test set", ORANGE))
+    kinds = (
+        ("leave_one_out", "leave-one-out on the labels", BLUE),
+        ("accuracy", "on the test set", ORANGE),
+    )
     for ax, name in zip(axes[0], names, strict=True):
         for place, labeling in enumerate(study.labelings):
             for shift, (metric, _, color) in zip((-0.18, 0.18), kinds, strict=True):
                 chosen = [
-                    100 * r[metric] for cell, r in results if (cell.dataset, cell.labeling) == (name, labeling)
+                    100 * r[metric]
+                    for cell, r in results
+                    if (cell.dataset, cell.labeling) == (name, labeling)
                 ]
                 box = ax.boxplot([chosen], positions=[place + shift], widths=0.3, patch_artist=True)
-                box["boxes"][0].set(facecolor=color, hatch="" if metric == "accuracy" else "///", alpha=0.7)
+                box["boxes"][0].set(
+                    facecolor=color, hatch="" if metric == "accuracy" else "///", alpha=0.7
+                )
                 box["medians"][0].set(color="black")
-        ax.set_xticks(range(len(study.labelings)), [f"{labeling.upper()} labels" for labeling in study.labelings])
+        ax.set_xticks(
+            range(len(study.labelings)),
+            [f"{labeling.upper()} labels" for labeling in study.labelings],
+        )
         ax.set_title(dataset_title(name))
     axes[0, 0].set_ylabel("Accuracy (%)")
     handles = [
-        axes[0, 0].bar([0], [0], color=color, alpha=0.7, hatch="" if metric == "accuracy" else "///", label=label)
+        axes[0, 0].bar(
+            [0],
+            [0],
+            color=color,
+            alpha=0.7,
+            hatch="" if metric == "accuracy" else "///",
+            label=label,
+        )
         for metric, label, color in kinds
     ]
     return finish(axes, study, results, handles)
@@ -314,7 +390,9 @@ def model_selection(study: Study, results: Results) -> Axes:
 def bias(study: Study, results: Results) -> Axes:
     """Labelled rows among all rows on the first two principal components, under both labellings."""
     axes = panels(2, len(study.labelings), 3.8, 2.6, sharex=True, sharey="row")
-    first = {cell.labeling: (cell, r) for cell, r in reversed(results)}  # one seed is enough to see it
+    first = {
+        cell.labeling: (cell, r) for cell, r in reversed(results)
+    }  # one seed is enough to see it
     for labeling, (top, bottom) in zip(study.labelings, axes.T, strict=True):
         if labeling not in first:
             continue
@@ -329,7 +407,9 @@ def bias(study: Study, results: Results) -> Axes:
         everything, labeled = np.array(r["points_all"]), np.array(r["points_labeled"])
         bottom.plot(*everything.T, ".", color=ORANGE, alpha=0.35, markersize=4)
         bottom.plot(*labeled.T, "^", color=BLUE, markersize=5)
-        top.set_title(f"{dataset_title(cell.dataset)}, {cell.labeling.upper()} labels ({cell.n_labeled})")
+        top.set_title(
+            f"{dataset_title(cell.dataset)}, {cell.labeling.upper()} labels ({cell.n_labeled})"
+        )
         bottom.set_xlabel("First principal component (standard units)")
     axes[0, 0].set_ylabel("Share of rows (%)")
     axes[1, 0].set_ylabel("Second component")
@@ -345,19 +425,46 @@ def intro(study: Study, results: Results) -> Axes:
     labeled, labeled_class = np.array(r["labeled"]), np.array(r["labeled_class"])
     for ax, kind in zip(axes[0], CONFIDENCES, strict=True):
         levels = np.linspace(0, 1, 11)
-        filled = ax.contourf(x, y, np.array(r[kind]).reshape(len(y), len(x)), levels, cmap="cividis")
-        ax.contour(x, y, np.array(r["prediction"]).reshape(len(y), len(x)), [0.5], colors="white", linewidths=1.5)
+        filled = ax.contourf(
+            x, y, np.array(r[kind]).reshape(len(y), len(x)), levels, cmap="cividis"
+        )
+        ax.contour(
+            x,
+            y,
+            np.array(r["prediction"]).reshape(len(y), len(x)),
+            [0.5],
+            colors="white",
+            linewidths=1.5,
+        )
         for c, marker in ((0, "o"), (1, "^")):
-            ax.plot(*points[classes == c].T, marker, color="white", alpha=0.45, markersize=3, linestyle="none")
-            style = {"markersize": 8, "markeredgecolor": "black", "linestyle": "none", "color": (ORANGE, BLUE)[c]}
-            ax.plot(*labeled[labeled_class == c].T, marker, label=f"labelled, class {c + 1}", **style)
+            ax.plot(
+                *points[classes == c].T,
+                marker,
+                color="white",
+                alpha=0.45,
+                markersize=3,
+                linestyle="none",
+            )
+            style = {
+                "markersize": 8,
+                "markeredgecolor": "black",
+                "linestyle": "none",
+                "color": (ORANGE, BLUE)[c],
+            }
+            ax.plot(
+                *labeled[labeled_class == c].T, marker, label=f"labelled, class {c + 1}", **style
+            )
         auroc = 100 * (r[f"{kind}_auroc"] or np.nan)
-        ax.set_title(f"{NAMES[kind]}: tells right from wrong {auroc:.0f} % of the time", fontsize=10)
+        ax.set_title(
+            f"{NAMES[kind]}: tells right from wrong {auroc:.0f} % of the time", fontsize=10
+        )
         ax.set_xlabel("First feature (standard units)")
     axes[0, 0].set_ylabel("Second feature (standard units)")
     figure = axes[0, 0].figure
     figure.colorbar(filled, ax=list(axes[0]), label="Confidence")
     handles = axes[0, 0].get_legend_handles_labels()[0]
     border = axes[0, 0].plot([], [], color="white", label="where the prediction changes (white)")[0]
-    cloud = axes[0, 0].plot([], [], "o", color="white", markeredgecolor=GREY, markersize=4, label="unlabelled")[0]
+    cloud = axes[0, 0].plot(
+        [], [], "o", color="white", markeredgecolor=GREY, markersize=4, label="unlabelled"
+    )[0]
     return finish(axes, study, results, [*handles, cloud, border])

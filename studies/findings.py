@@ -53,14 +53,20 @@ def data_sets(n: int) -> str:
 # -- Methods against each other, data set by data set ----------------------------------------------------------
 
 
-def together(lines: Iterable[Line], labeling: str, methods: Sequence[str]) -> dict[str, list[float]]:
+def together(
+    lines: Iterable[Line], labeling: str, methods: Sequence[str]
+) -> dict[str, list[float]]:
     """For each data set that all methods have, their means over the seeds that all of them have there."""
-    by_place = {(line.dataset, line.method): line.by_seed for line in lines if line.labeling == labeling}
+    by_place = {
+        (line.dataset, line.method): line.by_seed for line in lines if line.labeling == labeling
+    }
     means = {}
     for dataset in dict.fromkeys(dataset for dataset, _ in by_place):
         by_method = [by_place.get((dataset, method), {}) for method in methods]
         if seeds := set.intersection(*map(set, by_method)):
-            means[dataset] = [float(np.mean([by_seed[seed] for seed in seeds])) for by_seed in by_method]
+            means[dataset] = [
+                float(np.mean([by_seed[seed] for seed in seeds])) for by_seed in by_method
+            ]
     return means
 
 
@@ -101,7 +107,9 @@ def duel(lines: Iterable[Line], labelings: Sequence[str], ours: str, rivals: Seq
     return Duel(gains)
 
 
-def means_of_methods(study: Study, results: Results, count: Callable[[int], str] = data_sets) -> str:
+def means_of_methods(
+    study: Study, results: Results, count: Callable[[int], str] = data_sets
+) -> str:
     """The mean accuracy of each method, over the data sets that all of them have."""
     lines, parts = summarize(study, results, "accuracy"), []
     for labeling in study.labelings:
@@ -127,7 +135,11 @@ def recovered_share(method: Any, biased: Any, unbiased: Any) -> float:
     >>> recovered_share(0.8, biased=0.7, unbiased=0.9)
     0.5
     """
-    return round(float((method - biased) / (unbiased - biased)), 12) if unbiased > biased else float("nan")
+    return (
+        round(float((method - biased) / (unbiased - biased)), 12)
+        if unbiased > biased
+        else float("nan")
+    )
 
 
 # -- T-similarity against softmax ----------------------------------------------------------------------------
@@ -138,7 +150,9 @@ def pairs_won(study: Study, results: Results) -> str:
     parts = []
     for labeling, found in _gains(study, results).items():
         gains = [gain for _, gain in found]
-        won = f"in {sum(gain > 0 for gain in gains)} of {len(gains)} pairs with {LABELINGS[labeling]}"
+        won = (
+            f"in {sum(gain > 0 for gain in gains)} of {len(gains)} pairs with {LABELINGS[labeling]}"
+        )
         parts.append(f"{won} ({signed(np.mean(gains))} points on average)")
     return told("T-similarity beats softmax", parts)
 
@@ -150,7 +164,10 @@ def gain_at_the_ends(study: Study, results: Results) -> str:
     for labeling, gains in _gains(study, results).items():
         at_ends = {end: [gain for value, gain in gains if value == end] for end in ends}
         if all(at_ends.values()):
-            at = [f"{signed(np.mean(found))} at {name} = {shown_value(end)}" for end, found in at_ends.items()]
+            at = [
+                f"{signed(np.mean(found))} at {name} = {shown_value(end)}"
+                for end, found in at_ends.items()
+            ]
             parts.append(f"with {LABELINGS[labeling]} {listed(at)}")
     return told("T-similarity against softmax, points on average:", parts, "; ".join)
 
@@ -163,14 +180,21 @@ def change_from_end_to_end(study: Study, results: Results) -> str:
     for labeling in study.labelings:
         changes = {}
         for method in study.methods:
-            before, after = ([x.mean for x in lines if x[1:4] == (labeling, method, end)] for end in ends)
+            before, after = (
+                [x.mean for x in lines if x[1:4] == (labeling, method, end)] for end in ends
+            )
             if before and after:
                 changes[study.title_of(method)] = float(np.mean(after) - np.mean(before))
         if changes:
-            least, most = min(changes, key=changes.__getitem__), max(changes, key=changes.__getitem__)
+            least, most = (
+                min(changes, key=changes.__getitem__),
+                max(changes, key=changes.__getitem__),
+            )
             span = [f"{signed(changes[title])} ({title})" for title in (least, most)]
             parts.append(f"with {LABELINGS[labeling]} by {span[0]} to {span[1]}")
-    return told(f"From {name} = {shown_value(ends[0])} to {shown_value(ends[1])} accuracy changes", parts)
+    return told(
+        f"From {name} = {shown_value(ends[0])} to {shown_value(ends[1])} accuracy changes", parts
+    )
 
 
 def _gains(study: Study, results: Results) -> dict[str, list[tuple[Any, float]]]:
@@ -208,7 +232,9 @@ def sure_mistakes(study: Study, results: Results) -> str:
 
 def confidence_over_the_plane(study: Study, results: Results) -> str:
     """The mean of each confidence over the plane that the points lie in."""
-    means = {title: [np.mean(result[kind]) for _, result in results] for kind, title in _CONFIDENCES}
+    means = {
+        title: [np.mean(result[kind]) for _, result in results] for kind, title in _CONFIDENCES
+    }
     parts = [f"{title} {np.mean(found):.2f}" for title, found in means.items() if found]
     return told("Mean confidence over the plane, near the labels and far from them:", parts)
 
@@ -231,7 +257,11 @@ def distance_of_the_labels(study: Study, results: Results) -> str:
     """How far out labelled rows lie on the first principal component, beside all rows."""
     parts = []
     for labeling in study.labelings:
-        ratios = [_far_out(r, "labeled") / _far_out(r, "all") for cell, r in results if cell.labeling == labeling]
+        ratios = [
+            _far_out(r, "labeled") / _far_out(r, "all")
+            for cell, r in results
+            if cell.labeling == labeling
+        ]
         parts += [f"{np.mean(ratios):.1f} with {LABELINGS[labeling]}"] if ratios else []
     return told("How far out labelled rows lie on the first component, all rows being 1:", parts)
 
@@ -253,7 +283,10 @@ def cost_of_the_bias(study: Study, results: Results) -> str:
     if not costs:
         return ""
     shares = _recovered_shares(study, results, ())
-    won = told("; won back (median):", [f"{study.title_of(m)} {np.median(of):.0f} %" for m, of in shares.items()])
+    won = told(
+        "; won back (median):",
+        [f"{study.title_of(m)} {np.median(of):.0f} %" for m, of in shares.items()],
+    )
     return f"Biased labels cost {np.mean(costs):.1f} points on average over {data_sets(len(costs))}{won}"
 
 
@@ -272,7 +305,13 @@ def _recovered_shares(study: Study, results: Results, companion: Results) -> dic
     shares: dict[str, list[float]] = defaultdict(list)
     for (dataset, labeling, method), line in lines.items():
         biased, unbiased = (lines.get((dataset, way, "erm")) for way in ("ssb", "iid"))
-        if labeling == "ssb" and method != "erm" and biased and unbiased and unbiased.mean > biased.mean:
+        if (
+            labeling == "ssb"
+            and method != "erm"
+            and biased
+            and unbiased
+            and unbiased.mean > biased.mean
+        ):
             shares[method].append(100 * recovered_share(line.mean, biased.mean, unbiased.mean))
     return shares
 
@@ -299,9 +338,13 @@ def beside_the_paper(study: Study, results: Results, companion: Results) -> list
 def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
     """T-similarity against softmax, policy by policy, and in all as the paper counts."""
     policies = {p: _paired(study, lines, labeling, f"{p}-tsim", f"{p}-softmax") for p in POLICIES}
-    readings = {reading: _paired(study, lines, labeling, reading, "msta-softmax") for reading in MSTA_READINGS}
+    readings = {
+        reading: _paired(study, lines, labeling, reading, "msta-softmax")
+        for reading in MSTA_READINGS
+    }
     ours, theirs, n = (
-        sum(getattr(pairs, count) for pairs in policies.values()) for count in ("won", "won_in_paper", "n")
+        sum(getattr(pairs, count) for pairs in policies.values())
+        for count in ("won", "won_in_paper", "n")
     )
     literal = policies["msta"]
     instead = [
@@ -326,10 +369,14 @@ class _Pairs(NamedTuple):
     sentence: str = ""
 
 
-def _paired(study: Study, lines: dict[Any, Line], labeling: str, challenger: str, rival: str) -> _Pairs:
+def _paired(
+    study: Study, lines: dict[Any, Line], labeling: str, challenger: str, rival: str
+) -> _Pairs:
     names = [name for name, of, method in lines if (of, method) == (labeling, challenger)]
     pairs = [
-        (lines[n, labeling, challenger], lines[n, labeling, rival]) for n in names if (n, labeling, rival) in lines
+        (lines[n, labeling, challenger], lines[n, labeling, rival])
+        for n in names
+        if (n, labeling, rival) in lines
     ]
     if not pairs:
         return _Pairs()
@@ -337,7 +384,9 @@ def _paired(study: Study, lines: dict[Any, Line], labeling: str, challenger: str
     significant = np.array([_p_value(a, b) < 0.05 for a, b in pairs])
     won = int(np.sum(gains > 0))
     paper = study.published(labeling)
-    theirs = [paper[n, challenger][0] - paper[n, rival][0] for n in names if (n, challenger) in paper]
+    theirs = [
+        paper[n, challenger][0] - paper[n, rival][0] for n in names if (n, challenger) in paper
+    ]
     papers = sum(gain > 0 for gain in theirs)
     beside = f" ({papers} in the paper's table)" if theirs else ""
     and_theirs = f" ({signed(np.mean(theirs))} there)" if theirs else ""
@@ -414,7 +463,10 @@ def nearness(study: Study, results: Results, companion: Results) -> list[str]:
         if not found:
             continue
         policies = dict.fromkeys(d.policy for d in found)
-        parts = [f"{policy} {_mean_absolute([d for d in found if d.policy == policy])}" for policy in policies]
+        parts = [
+            f"{policy} {_mean_absolute([d for d in found if d.policy == policy])}"
+            for policy in policies
+        ]
         said.append(
             f"{len(found)} numbers of the paper's table are met to {_mean_absolute(found)} points on average "
             f"under {labeling.upper()} (mean absolute deviation; {listed(parts)}), {_near(found)} within one of "
@@ -422,7 +474,10 @@ def nearness(study: Study, results: Results, companion: Results) -> list[str]:
         )
         far = sorted((d for d in found if not d.is_near), key=lambda d: -abs(d.points))
         if far:
-            names = [f"{dataset_title(d.dataset)} {study.title_of(d.method)} {d.points:+.1f}" for d in far]
+            names = [
+                f"{dataset_title(d.dataset)} {study.title_of(d.method)} {d.points:+.1f}"
+                for d in far
+            ]
             said.append(f"Beyond one under {labeling.upper()}: {', '.join(names)} points.")
     return said
 

@@ -13,14 +13,28 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 
-from chary import Curriculum, FixedThreshold, MixedEnsembleClassifier, SelfTrainingClassifier, TransductiveBound
-from chary.method import confidence_auroc, expected_calibration_error, risk_coverage_curve, t_share, t_similarity
+from chary import (
+    Curriculum,
+    FixedThreshold,
+    MixedEnsembleClassifier,
+    SelfTrainingClassifier,
+    TransductiveBound,
+)
+from chary.method import (
+    confidence_auroc,
+    expected_calibration_error,
+    risk_coverage_curve,
+    t_share,
+    t_similarity,
+)
 from chary.method.estimators import predicted_labels
 from chary.method.held_out import judge_folds
 from studies.study import ERM, Method, Task, accuracy, right_on_test
 
 
-def pseudo_labels(task: Task, confidence: str, threshold: float, **options: Any) -> SelfTrainingClassifier:
+def pseudo_labels(
+    task: Task, confidence: str, threshold: float, **options: Any
+) -> SelfTrainingClassifier:
     """PL: accept above a fixed threshold."""
     return _self_train(task, confidence, FixedThreshold(threshold), **options)
 
@@ -36,14 +50,20 @@ def transductive(task: Task, confidence: str, index: str, **options: Any) -> Sel
 
 
 def _self_train(task: Task, confidence: str, policy: Any, **options: Any) -> SelfTrainingClassifier:
-    model = SelfTrainingClassifier(task.estimator(), policy=policy, confidence=confidence, **options)
+    model = SelfTrainingClassifier(
+        task.estimator(), policy=policy, confidence=confidence, **options
+    )
     return model.fit(task.X, task.y, initial=task.initial)
 
 
 def _both(name: str, run: Callable[..., Any], **options: Any) -> dict[str, Method]:
     return {
-        f"{name}-softmax": Method(run, {"confidence": "softmax", **options}, f"{name.upper()} softmax"),
-        f"{name}-tsim": Method(run, {"confidence": "t_similarity", **options}, f"{name.upper()} T-sim"),
+        f"{name}-softmax": Method(
+            run, {"confidence": "softmax", **options}, f"{name.upper()} softmax"
+        ),
+        f"{name}-tsim": Method(
+            run, {"confidence": "t_similarity", **options}, f"{name.upper()} T-sim"
+        ),
     }
 
 
@@ -57,7 +77,9 @@ MSTA_READINGS = {
     "msta-tsim-prediction": Method(
         transductive, {"confidence": "t_similarity", "index": "prediction"}, "MSTA T-sim pred."
     ),
-    "msta-tsim-mixed": Method(transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"),
+    "msta-tsim-mixed": Method(
+        transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"
+    ),
 }
 TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
 
@@ -65,8 +87,8 @@ TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
 def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:
     """Methods as the paper's numbers show them to have been run: PL and CSTA go on from the weights they have.
 
-    Their refits start from the weights of the round before, those of MSTA from random ones. A method that is the
-    same in both protocols has the same cells.
+    Their refits start from the weights of the round before, those of MSTA from random ones. A
+    method that is the same in both protocols has the same cells.
     """
     return {
         name: method._replace(options={**method.options, "warm_start": True})
@@ -79,10 +101,13 @@ def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:
 def first_mixture(task: Task, n_rows: int | None = None) -> MixedEnsembleClassifier:
     """Two linear models and trees, which count twice: chary's first unlike learners, not fitted.
 
-    The stored results of the studies of priors, audits and learners rest on them; those of ``tables`` and
-    ``tables-paper`` on today's. ``n_rows``: that they will see, if not all of the task's.
+    The stored results of the studies of priors, audits and learners rest on them; those of
+    ``tables`` and ``tables-paper`` on today's. ``n_rows``: that they will see, if not all of the
+    task's.
     """
-    quantiles = QuantileTransformer(n_quantiles=min(1000, n_rows or len(task.X)), output_distribution="normal")
+    quantiles = QuantileTransformer(
+        n_quantiles=min(1000, n_rows or len(task.X)), output_distribution="normal"
+    )
     members = [
         ("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))),
         ("quantile", make_pipeline(quantiles, LogisticRegression(max_iter=1000))),
@@ -132,12 +157,14 @@ def calibration_errors(task: Task, fitted: Any) -> dict[str, Any]:
 def notebook_error(confidence: NDArray[Any], codes: NDArray[Any], n_bins: int = 5) -> float:
     r"""What the authors' notebook computes and the paper shows as the calibration error; it is another thing.
 
-    With class codes y in {0, 1}, bins b of equal width and confidence c, the model's prediction is not used:
+    With class codes y in {0, 1}, bins b of equal width and confidence c, the model's prediction is
+    not used:
 
     .. math:: \sum_b \frac{n_b}{n} \, \bigl| \overline{[\, [c > 1/2] = y \,]}_b - \overline{c}_b \bigr|
 
-    Above one half, "right" thus means "of class 1". The softmax confidence of two classes lies above one half: the
-    sum is then at least | mean of c - share of class 1 |, and equal to it where all bins differ in the same sign.
+    Above one half, "right" thus means "of class 1". The softmax confidence of two classes lies
+    above one half: the sum is then at least | mean of c - share of class 1 |, and equal to it where
+    all bins differ in the same sign.
     """
     return expected_calibration_error(confidence, (confidence > 0.5) == codes, n_bins)
 
@@ -154,12 +181,14 @@ def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
 def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
     """From such counts, of the right and of the wrong predictions, the share with a confidence above 0.9.
 
-    Besides, the share of all predictions above 0.9, the share of these that are wrong, and the share of the wrong
-    ones below 0.5.
+    Besides, the share of all predictions above 0.9, the share of these that are wrong, and the
+    share of the wrong ones below 0.5.
     """
     shares = {}
     for kind in CONFIDENCES:
-        right, wrong = (np.array(result.get(f"{kind}_{outcome}", [0] * 20)) for outcome in ("right", "wrong"))
+        right, wrong = (
+            np.array(result.get(f"{kind}_{outcome}", [0] * 20)) for outcome in ("right", "wrong")
+        )
         for name, part, whole in (
             ("right_above_0.9", right[18:], right),
             ("wrong_above_0.9", wrong[18:], wrong),
@@ -174,7 +203,8 @@ def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
 
 def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
     """Accuracy on each labelled row by a model of the others, beside the test accuracy of the full model."""
-    # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave them out.
+    # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave
+    # them out.
     X, y = task.X[task.labeled], task.y[task.labeled]
     judged = judge_folds(task.estimator(), X, y, np.arange(len(y))[:, None], transductive=False)
     return {"leave_one_out": float(judged.correct.mean()), **accuracy(task, fitted)}
@@ -199,7 +229,9 @@ def plane(task: Task, fitted: Any) -> dict[str, Any]:
     low, high = task.X.min(axis=0) - 0.4, task.X.max(axis=0) + 0.4
     axes = [np.linspace(low[k], high[k], 60) for k in (0, 1)]
     grid = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
-    maps = {name: fitted.predict_confidence(grid, _KIND[name]).round(3).tolist() for name in CONFIDENCES}
+    maps = {
+        name: fitted.predict_confidence(grid, _KIND[name]).round(3).tolist() for name in CONFIDENCES
+    }
     shown = np.random.default_rng(task.random_state).permutation(len(task.X))[:400]
     return {
         "axes": [axis.round(4).tolist() for axis in axes],

@@ -20,7 +20,8 @@ from studies.study import ALL, Cell, Method, Results, Study, TextTable
 
 # Rows without a label that are learned from and scored: enough for an AUROC.
 _ROWS = 5_000
-# What a row can be ordered by. Of the predicted class are the model's probability and the members' mean.
+# What a row can be ordered by. Of the predicted class are the model's probability and the members'
+# mean.
 SCORES = {
     "agreement": "T-similarity",
     "probability": "probability",
@@ -33,7 +34,9 @@ SCORES = {
 }
 _BOTH = ("agreement", "probability")
 # A score, and those that it should beat.
-_CONTESTS = {"agreement": ("probability",)} | dict.fromkeys(("geometric", "product", "t_margin", "ranks"), _BOTH)
+_CONTESTS = {"agreement": ("probability",)} | dict.fromkeys(
+    ("geometric", "product", "t_margin", "ranks"), _BOTH
+)
 _BIASED = ("ssb", "group", "column")
 
 
@@ -90,16 +93,26 @@ def orderings(draw: Draw, found: Opinions) -> dict[str, Any]:
     }
 
 
-def _means(study: Study, results: Results) -> dict[tuple[str, str, str], dict[str, dict[str, float]]]:
+def _means(
+    study: Study, results: Results
+) -> dict[tuple[str, str, str], dict[str, dict[str, float]]]:
     """(method, collection, labelling) -> score -> data set -> mean AUROC over seeds, in percent."""
     found: dict[Any, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for line in summarize(study, results):
-        found[line.method, _collection(line.dataset), line.labeling][line.metric][line.dataset] = line.mean
+        found[line.method, _collection(line.dataset), line.labeling][line.metric][line.dataset] = (
+            line.mean
+        )
     return found
 
 
 def _collection(dataset: str) -> str:
-    return "the paper's" if dataset in ALL else "tables 2" if dataset in collection.SECOND else "tables 1"
+    return (
+        "the paper's"
+        if dataset in ALL
+        else "tables 2"
+        if dataset in collection.SECOND
+        else "tables 1"
+    )
 
 
 def by_score(study: Study, results: Results) -> TextTable:
@@ -109,7 +122,9 @@ def by_score(study: Study, results: Results) -> TextTable:
         numbers = [f"{np.mean(list(found[score].values())):.1f}" for score in SCORES]
         n = len(found["agreement"])
         disagreement = np.mean(list(found["disagreement"].values()))
-        rows.append([study.title_of(method), where, labeling, str(n), f"{disagreement:.0f}", *numbers])
+        rows.append(
+            [study.title_of(method), where, labeling, str(n), f"{disagreement:.0f}", *numbers]
+        )
     heads = ["Ensemble", "Data sets", "Labels", "n", "Members differ", *SCORES.values()]
     return TextTable("AUROC of being right, in percent, mean over data sets", heads, rows)
 
@@ -117,7 +132,8 @@ def by_score(study: Study, results: Results) -> TextTable:
 def against_both(study: Study, results: Results, companion: Results) -> list[str]:
     """T-similarity against the probability; of the mixture, also each combination against the better of both.
 
-    For a combination the question was: a point or more with biased labels, nowhere more than half a point less?
+    For a combination the question was: a point or more with biased labels, nowhere more than half a
+    point less?
     """
     said, every_mean = [], _means(study, results)
     for method, (score, rivals) in product(study.methods, _CONTESTS.items()):
@@ -125,7 +141,9 @@ def against_both(study: Study, results: Results, companion: Results) -> list[str
         for (of, *place), found in every_mean.items():
             if of == method and (method == "mixture" or score == "agreement"):
                 means = {name: np.mean(list(found[name].values())) for name in (score, *rivals)}
-                gains[place[0], place[1]] = float(means[score] - max(means[name] for name in rivals))
+                gains[place[0], place[1]] = float(
+                    means[score] - max(means[name] for name in rivals)
+                )
         biased = [gain for (_, labeling), gain in gains.items() if labeling in _BIASED]
         random = [gain for (_, labeling), gain in gains.items() if labeling not in _BIASED]
         if biased and random:
@@ -154,7 +172,11 @@ def _task(cell: Cell) -> Draw:
 
 
 def _absent(names: list[str]) -> list[str]:
-    return [name for name in names if (datasets.SOURCE if name in ALL else collection.SOURCE).absent([name])]
+    return [
+        name
+        for name in names
+        if (datasets.SOURCE if name in ALL else collection.SOURCE).absent([name])
+    ]
 
 
 ORDERINGS = Study(
@@ -172,11 +194,15 @@ ORDERINGS = Study(
             ensemble, {"kind": "network", "labels": 0.25}, "network, a quarter of the labels"
         ),
         **{
-            f"network-gamma{gamma}": Method(ensemble, {"kind": "network", "gamma": gamma}, f"network, γ = {gamma}")
+            f"network-gamma{gamma}": Method(
+                ensemble, {"kind": "network", "gamma": gamma}, f"network, γ = {gamma}"
+            )
             for gamma in (0, 3)
         },
         **{
-            f"network-heads{n}": Method(ensemble, {"kind": "network", "n_heads": n}, f"network, M = {n}")
+            f"network-heads{n}": Method(
+                ensemble, {"kind": "network", "n_heads": n}, f"network, M = {n}"
+            )
             for n in (2, 10)
         },
     },
@@ -188,7 +214,9 @@ ORDERINGS = Study(
     tables=(by_score,),
     conclude=(against_both,),
     source=datasets.Source(
-        lambda name: (datasets.SOURCE if name in ALL else collection.SOURCE).facts(name), _absent, "digits"
+        lambda name: (datasets.SOURCE if name in ALL else collection.SOURCE).facts(name),
+        _absent,
+        "digits",
     ),
     only=wanted,
 )

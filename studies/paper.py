@@ -38,7 +38,9 @@ def accuracy_tables(labeling: str) -> Published:
 def failure_table(labeling: str) -> Published:
     """The same of its table on softmax; there the policies are called by their name alone."""
     found = _published("failure_of_softmax.csv", labeling)
-    return {(d, f"{m}-softmax" if m in POLICIES else m): numbers for (d, m), numbers in found.items()}
+    return {
+        (d, f"{m}-softmax" if m in POLICIES else m): numbers for (d, m), numbers in found.items()
+    }
 
 
 def _published(name: str, labeling: str) -> Published:
@@ -52,8 +54,15 @@ def _published(name: str, labeling: str) -> Published:
     return numbers
 
 
-_COMPARED = (findings.on_average, nearness, other_readings, findings.beside_the_paper, findings.won_back)
-# Accepted rows weigh, together, as much as the given labels: so that a one-sided first harvest cannot take over.
+_COMPARED = (
+    findings.on_average,
+    nearness,
+    other_readings,
+    findings.beside_the_paper,
+    findings.won_back,
+)
+# Accepted rows weigh, together, as much as the given labels: so that a one-sided first harvest
+# cannot take over.
 _BALANCED = {
     name: method._replace(options={**method.options, "balance_weights": True})
     for name, method in SELF_TRAINING.items()
@@ -67,7 +76,13 @@ _BESIDE_THE_PAPER: dict[str, Any] = {
     "conclude": _COMPARED,
     "figure": figures.duels,
 }
-_IN_BOTH_PROTOCOLS = ("table-ssb", "table-iid", "figure-threshold", "figure-gamma", "figure-n-heads")
+_IN_BOTH_PROTOCOLS = (
+    "table-ssb",
+    "table-iid",
+    "figure-threshold",
+    "figure-gamma",
+    "figure-n-heads",
+)
 
 _STUDIES = (
     Study(

@@ -28,14 +28,28 @@ def logistic_regression(task: Task) -> LogisticRegression:
 
 _PEERS = {
     "logistic": Method(logistic_regression, title="logistic regression"),
-    "sklearn-logistic": Method(scikit_learn_self_training, {"base": "logistic"}, "scikit-learn ST, logistic"),
-    "sklearn-network": Method(scikit_learn_self_training, {"base": "network"}, "scikit-learn ST, network"),
+    "sklearn-logistic": Method(
+        scikit_learn_self_training, {"base": "logistic"}, "scikit-learn ST, logistic"
+    ),
+    "sklearn-network": Method(
+        scikit_learn_self_training, {"base": "network"}, "scikit-learn ST, network"
+    ),
     "spreading": Method(label_spreading, title="label spreading"),
 }
 PEERS = Study(
     "peers",
     "Self-training and label spreading of scikit-learn beside the paper's methods",
-    ("digits", "dna", "dry_bean", "mushrooms", "phishing", "protein", "rice", "splice", "svmguide1"),
+    (
+        "digits",
+        "dna",
+        "dry_bean",
+        "mushrooms",
+        "phishing",
+        "protein",
+        "rice",
+        "splice",
+        "svmguide1",
+    ),
     methods=ERM | SELF_TRAINING | _PEERS,
     seeds=SEEDS[:3],
     headline=findings.means_of_methods,

@@ -18,16 +18,22 @@ from studies.methods import first_mixture
 from studies.results import summarize
 from studies.study import Method, Results, Study, Task, accuracy, right_on_test
 
-# How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told those of all.
+# How the class proportions are known: "labeled" believes those of the labelled rows, "true" is told
+# those of all.
 NONE, LABELED, TRUE = None, "labeled", "true"
 ODDS = (1 / 3, 1 / 2, 2 / 3, 1.0, 3 / 2, 2.0, 3.0)
-# Pseudo-labelled rows in a round: bounds the cost on Cod-RNA and Mnist, the other sets stay below it.
+# Pseudo-labelled rows in a round: bounds the cost on Cod-RNA and Mnist, the other sets stay below
+# it.
 MAX_ROWS = 10_000
 SHIFTS = (1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 
 
 def mixed(
-    task: Task, prior: str | None, rounds: int = 0, confidence: str = "t_similarity", odds: float = 1.0
+    task: Task,
+    prior: str | None,
+    rounds: int = 0,
+    confidence: str = "t_similarity",
+    odds: float = 1.0,
 ) -> SelfTrainingClassifier:
     """Unlike learners with a class prior; self-trained with re-scoring when there are rounds."""
     model = SelfTrainingClassifier(
@@ -38,18 +44,23 @@ def mixed(
         max_rounds=rounds,
     )
     first = task.once("mixed", lambda: first_mixture(task).fit(task.X, task.y))
-    return task.once(("mixed", prior, rounds, confidence, odds), lambda: model.fit(task.X, task.y, initial=first))
+    return task.once(
+        ("mixed", prior, rounds, confidence, odds), lambda: model.fit(task.X, task.y, initial=first)
+    )
 
 
 def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifier:
     """Unlike learners where the unlabelled rows have other class proportions than the labelled ones.
 
-    Unlabelled rows are dropped at random until the odds of every second class are ``shift`` times what they were.
+    Unlabelled rows are dropped at random until the odds of every second class are ``shift`` times
+    what they were.
     """
     shares = tilted(np.bincount(task.y_true) / len(task.y_true), shift)
     keep = task.labeled | _thinned(task, shares)
     told = np.bincount(task.y_true[keep]) / keep.sum() if prior == TRUE else prior
-    model = SelfTrainingClassifier(first_mixture(task, int(keep.sum())), class_prior=told, max_rounds=0)
+    model = SelfTrainingClassifier(
+        first_mixture(task, int(keep.sum())), class_prior=told, max_rounds=0
+    )
     return model.fit(task.X[keep], task.y[keep])
 
 
@@ -61,7 +72,9 @@ def accuracy_and_ranking(task: Task, fitted: Any) -> dict[str, Any]:
     weights = getattr(getattr(fitted, "estimator_", None), "head_weights_", None)
     right = probs.argmax(axis=1) == y
     result["softmax_aurc"] = risk_coverage_curve(max_probability(probs), right).area
-    result["t_similarity_aurc"] = risk_coverage_curve(t_similarity(head_probs, weights=weights), right).area
+    result["t_similarity_aurc"] = risk_coverage_curve(
+        t_similarity(head_probs, weights=weights), right
+    ).area
     codes = np.stack([probs.argmax(axis=1), y])
     predicted, true = (np.bincount(of, minlength=probs.shape[1]) / len(y) for of in codes)
     result["shares_off"] = float(np.abs(predicted - true).sum() / 2)
@@ -97,7 +110,9 @@ def worth_of_being_told(study: Study, results: Results) -> str:
             if gain.gains and method != "mixed":
                 shown.append(f"{signed(gain.mean)} at {Fraction(value).limit_denominator(10)}")
         parts += [f"{study.title_of(method)} {', '.join(shown)}"] if shown else []
-    return told("Points gained over being told nothing, by the factor on the odds:", parts, "; ".join)
+    return told(
+        "Points gained over being told nothing, by the factor on the odds:", parts, "; ".join
+    )
 
 
 def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
@@ -121,7 +136,17 @@ def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:
     return kept
 
 
-_SMALL = ("digits", "dna", "dry_bean", "mushrooms", "phishing", "protein", "rice", "splice", "svmguide1")
+_SMALL = (
+    "digits",
+    "dna",
+    "dry_bean",
+    "mushrooms",
+    "phishing",
+    "protein",
+    "rice",
+    "splice",
+    "svmguide1",
+)
 _BELIEFS = {
     "mixed": ("erm", "told nothing"),
     "mixed-prior": ("tsim", "told the shares of the labelled rows"),

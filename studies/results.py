@@ -123,12 +123,25 @@ def to_csv(study: Study, results: Results) -> str:
     writer = csv.writer(out, lineterminator="\n")
     parameter = [study.vary[0]] if study.vary else []
     writer.writerow(
-        ["dataset", "labeling", "method", *parameter, "metric", "n", "mean", "std", "paper_mean", "paper_std"]
+        [
+            "dataset",
+            "labeling",
+            "method",
+            *parameter,
+            "metric",
+            "n",
+            "mean",
+            "std",
+            "paper_mean",
+            "paper_std",
+        ]
     )
     for line in summarize(study, results):
         value = [line.value] if study.vary else []
         numbers = [len(line.by_seed), f"{line.mean:.4f}", f"{line.std:.4f}"]
-        writer.writerow([*line[:3], *value, line.metric, *numbers, *(published(study, line) or ("", ""))])
+        writer.writerow(
+            [*line[:3], *value, line.metric, *numbers, *(published(study, line) or ("", ""))]
+        )
     return out.getvalue()
 
 
@@ -157,10 +170,14 @@ def import_results(path: Path) -> ResultList:
         rows = json.loads(gzip.decompress(packed))
         return ResultList((Cell(**row["cell"]), dict(row["result"])) for row in rows)
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} holds no exported cells of studies, or is damaged: {error}.") from error
+        raise ValueError(
+            f"{path} holds no exported cells of studies, or is damaged: {error}."
+        ) from error
 
 
-def write_report(study: Study, results: Results, folder: Path, companion: Results = ()) -> list[Path]:
+def write_report(
+    study: Study, results: Results, folder: Path, companion: Results = ()
+) -> list[Path]:
     """Write ``report.md``, ``results.csv``, ``cells.json.gz`` and ``figure.png``; returns their paths.
 
     Parameters
@@ -221,7 +238,12 @@ def _beside_the_paper(study: Study, results: Results) -> TextTable:
     labels = ["Labels"] if len(study.labelings) > 1 else []
     return TextTable(
         f"{study.caption} in percent{beside}, mean ± standard deviation over {seeds}",
-        ["Data set", *labels, *([study.vary[0]] if study.vary else []), *map(study.title_of, methods)],
+        [
+            "Data set",
+            *labels,
+            *([study.vary[0]] if study.vary else []),
+            *map(study.title_of, methods),
+        ],
         [
             [*label, *(_shown(study, row, method, max(numbers)) for method in methods)]
             for label, row in rows.items()
@@ -238,4 +260,6 @@ def _shown(study: Study, row: dict[str, Line], method: str, most: int) -> str:
     best = kind in ("softmax", "tsim") and rival is not None and line.mean > rival.mean
     n, paper = len(line.by_seed), published(study, line)
     ours = f"{line.mean:.1f} ± {line.std:.1f}" + (f" [{n}]" if n < most else "")
-    return (f"**{ours}**" if best else ours) + (f" ({paper[0]:.1f} ± {paper[1]:.1f})" if paper else "")
+    return (f"**{ours}**" if best else ours) + (
+        f" ({paper[0]:.1f} ± {paper[1]:.1f})" if paper else ""
+    )

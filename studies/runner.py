@@ -1,7 +1,7 @@
 """Runs a study: works out the cells that are missing, on worker processes, and stores each at once.
 
-A worker process stores a cell as soon as it is done, so that whatever ends the run, finished cells stay. Each
-worker has one BLAS thread, so that results do not depend on how many work side by side.
+A worker process stores a cell as soon as it is done, so that whatever ends the run, finished cells
+stay. Each worker has one BLAS thread, so that results do not depend on how many work side by side.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ def run(
     again : bool, default=False
         Delete these cells from the store first, so that all of them are worked out anew.
     report : callable, default=None
-        Called with the progress, again and again. None: one line if cells are reused, and a warning at the end if
-        cells failed.
+        Called with the progress, again and again. None: one line if cells are reused, and a warning
+        at the end if cells failed.
 
     Returns
     -------
     Progress
-        With what failed and why. A cell that raised an exception, or called ``sys.exit``, failed; so did one
-        during which its worker died once more when it was tried alone.
+        With what failed and why. A cell that raised an exception, or called ``sys.exit``, failed;
+        so did one during which its worker died once more when it was tried alone.
 
     Raises
     ------
@@ -130,7 +130,9 @@ def run(
     if stopped:
         raise Interrupted(stopped[0])
     if progress.failed and report is None:
-        warnings.warn(f"{len(progress.failed)} cells failed; the first: {progress.failed[0][1]}", stacklevel=2)
+        warnings.warn(
+            f"{len(progress.failed)} cells failed; the first: {progress.failed[0][1]}", stacklevel=2
+        )
     return progress
 
 
@@ -152,19 +154,26 @@ class _Crew:
         n_before = self.progress.n_done
         running: dict[Future[Failures], list[Cell]] = {}
         executor = ProcessPoolExecutor(
-            min(jobs, len(pending)), initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD
+            min(jobs, len(pending)),
+            initializer=_start_worker,
+            initargs=(os.getpid(),),
+            env=_ONE_THREAD,
         )
         try:
             while (pending or running) and not self.stopped:
                 while pending and len(running) < jobs:
                     group = pending.popleft()
-                    running[executor.submit(_work_out_group, self.study, group, self.store.directory)] = group
+                    running[
+                        executor.submit(_work_out_group, self.study, group, self.store.directory)
+                    ] = group
                 died = ""
                 for future in wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done:
                     try:
                         self.progress.failed += future.result()
                     except TerminatedWorkerError as error:
-                        codes = re.search(r"exit codes? of the workers?.*?\{(.*?)\}", str(error), re.DOTALL)
+                        codes = re.search(
+                            r"exit codes? of the workers?.*?\{(.*?)\}", str(error), re.DOTALL
+                        )
                         died = f"its worker died ({codes[1]})" if codes else "its worker died"
                     except OSError:
                         raise
@@ -179,7 +188,10 @@ class _Crew:
                 self.report(self.progress)
                 if died:
                     return [
-                        (cell, died) for group in running.values() for cell in group if not self._n_stored([cell])
+                        (cell, died)
+                        for group in running.values()
+                        for cell in group
+                        if not self._n_stored([cell])
                     ]
         finally:
             executor.shutdown(kill_workers=True)
@@ -207,11 +219,17 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[Outcome]:
             task = task or study.task(cell)
             task.cell = cell  # of the same group: data, labels and first fit are the same
             result = study.measure(task, study.methods[cell.method].run(task, **cell.options))
-        except (Exception, SystemExit) as error:  # of a user's function; SystemExit would end the worker
+        except (
+            Exception,
+            SystemExit,
+        ) as error:  # of a user's function; SystemExit would end the worker
             trace = "".join(traceback.format_exception(error.with_traceback(_below(error))))
             yield Outcome(cell, None, f"{type(error).__name__}: {error}\n{trace}", {})
         else:
-            seconds = {"seconds": time.perf_counter() - start, "cpu_seconds": time.process_time() - cpu_start}
+            seconds = {
+                "seconds": time.perf_counter() - start,
+                "cpu_seconds": time.process_time() - cpu_start,
+            }
             yield Outcome(cell, result, "", {**_environment(), **seconds})
 
 
@@ -230,7 +248,10 @@ def _work_out_group(study: Study, cells: list[Cell], directory: Path) -> Failure
                 continue
             try:
                 store.write(cell.content(), result, env)
-            except (TypeError, ValueError) as error:  # not a dict of finite numbers, texts and lists
+            except (
+                TypeError,
+                ValueError,
+            ) as error:  # not a dict of finite numbers, texts and lists
                 failed.append((cell, f"its result cannot be stored: {error}"))
     return failed
 
@@ -268,7 +289,10 @@ def _stop_on_signals() -> Iterator[list[int]]:
         yield stopped
         return
     signals = (signal.SIGINT, signal.SIGTERM)
-    previous = {signum: signal.signal(signum, lambda signum, frame: stopped.append(signum)) for signum in signals}
+    previous = {
+        signum: signal.signal(signum, lambda signum, frame: stopped.append(signum))
+        for signum in signals
+    }
     try:
         yield stopped
     finally:

@@ -33,8 +33,9 @@ def key_of(cell: dict[str, Any]) -> str:
 class Store:
     """A directory of finished cells.
 
-    A file appears under its name only when it is complete. Reading verifies the checksum; a file that is torn
-    or altered is set aside as ``.corrupt``, listed in ``damaged``, and counts as absent.
+    A file appears under its name only when it is complete. Reading verifies the checksum; a file
+    that is torn or altered is set aside as ``.corrupt``, listed in ``damaged``, and counts as
+    absent.
 
     Parameters
     ----------
@@ -73,11 +74,15 @@ class Store:
             self.damaged.append(aside)
         return record
 
-    def write(self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None) -> str:
+    def write(
+        self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None
+    ) -> str:
         """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key."""
         key = key_of(cell)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
-        text = json.dumps({**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False)
+        text = json.dumps(
+            {**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False
+        )
         path = self.path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, overwrite=True) as file:

@@ -83,7 +83,11 @@ class ResultList(list[tuple[Cell, dict[str, Any]]]):
         import pandas as pd
 
         rows = [
-            {k: v for k, v in cell.content().items() if k not in ("data", "model", "options", "measure", "code")}
+            {
+                k: v
+                for k, v in cell.content().items()
+                if k not in ("data", "model", "options", "measure", "code")
+            }
             | dict(cell.model)
             | dict(cell.options)
             | {k: v for k, v in result.items() if not isinstance(v, (list, dict))}
@@ -134,13 +138,20 @@ class Task(Shared):
         codes = np.unique(dataset.y, return_inverse=True)[1]
         self.y_true, self.y_test = codes[train], codes[test]
         self.labeled = self._labeled(self._seed(1))
-        self.y = np.where(self.labeled, self.y_true, -1)  # class codes; -1 where the label is hidden
+        self.y = np.where(
+            self.labeled, self.y_true, -1
+        )  # class codes; -1 where the label is hidden
         self.random_state = self._seed(2)
 
     def estimator(self, **changes: Any) -> DiverseEnsembleClassifier:
         """The model of this cell, not fitted."""
         # The protocol has standardised the columns already.
-        params = {"standardize": False, "random_state": self.random_state, **self.cell.model, **changes}
+        params = {
+            "standardize": False,
+            "random_state": self.random_state,
+            **self.cell.model,
+            **changes,
+        }
         return DiverseEnsembleClassifier(**params)
 
     @cached_property
@@ -160,7 +171,9 @@ class Task(Shared):
         if cell.labeling == "random":
             return np.random.default_rng(seed).permutation(len(self.X)) < cell.n_labeled
         if cell.labeling == "stratified":
-            return selection_biased(self.X, self.y_true, cell.n_labeled, r=1.0, alpha=0.0, random_state=seed)
+            return selection_biased(
+                self.X, self.y_true, cell.n_labeled, r=1.0, alpha=0.0, random_state=seed
+            )
         r, alpha = float(cell.r or 0), float(1 if cell.alpha is None else cell.alpha)
         return selection_biased(self.X, self.y_true, cell.n_labeled, r, alpha, seed)
 
@@ -252,22 +265,34 @@ class Study:
     seeds: tuple[int, ...] = SEEDS  #: one run each
     n_labeled: int | None = None  #: in every data set; None: as many as in the paper
     task: Callable[[Cell], Any] = Task  #: what makes a task of a cell
-    # How it is told. Functions get the study itself, so that a changed copy tells of its own methods.
+    # How it is told. Functions get the study itself, so that a changed copy tells of its own
+    # methods.
     metric: str = "accuracy"  #: the number in its table
     caption: str = "Test accuracy"  #: the same in words
     axis: str = ""  #: the varied parameter in words
-    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None  #: further numbers from a cell's result
-    paper: Callable[[str], Published] | None = None  #: labelling -> (data set, method) -> mean and deviation
-    companion: str = ""  #: the study of the same methods under "iid", whose results the conclusions get, too
+    derive: Callable[[dict[str, Any]], dict[str, float]] | None = (
+        None  #: further numbers from a cell's result
+    )
+    paper: Callable[[str], Published] | None = (
+        None  #: labelling -> (data set, method) -> mean and deviation
+    )
+    companion: str = (
+        ""  #: the study of the same methods under "iid", whose results the conclusions get, too
+    )
     tables: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: none: data sets by methods
     headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
     conclude: tuple[Conclusion, ...] = ()  #: further sentences
-    figure: Callable[[Study, Results], Any] | None = None  #: None: curves where a parameter varies, else duels
+    figure: Callable[[Study, Results], Any] | None = (
+        None  #: None: curves where a parameter varies, else duels
+    )
     source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 
     def cells(
-        self, names: Iterable[str] | None = None, n_seeds: int | None = None, methods: Iterable[str] | None = None
+        self,
+        names: Iterable[str] | None = None,
+        n_seeds: int | None = None,
+        methods: Iterable[str] | None = None,
     ) -> list[Cell]:
         """The grid, restricted to data sets of some ``names``, the first ``n_seeds`` seeds and some ``methods``.
 
@@ -277,7 +302,9 @@ class Study:
         unknown = [method for method in wanted if method not in self.methods]
         if unknown or not wanted:
             wrong = ", ".join(map(repr, unknown)) or "''"
-            raise ValueError(f"{self.name} has no method {wrong}; choose from {', '.join(self.methods)}.")
+            raise ValueError(
+                f"{self.name} has no method {wrong}; choose from {', '.join(self.methods)}."
+            )
         chosen = self.datasets if names is None else list(names)
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
@@ -338,7 +365,8 @@ class Study:
             dataset=facts.name,
             data=facts.sha256,
             labeling=labeling,
-            n_labeled=self.n_labeled or (facts.n_labeled_iid if labeling == "iid" else facts.n_labeled),
+            n_labeled=self.n_labeled
+            or (facts.n_labeled_iid if labeling == "iid" else facts.n_labeled),
             r=facts.r if biased else None,
             alpha=1.0 if biased else None,
             seed=seed,

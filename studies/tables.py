@@ -21,14 +21,25 @@ from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
 from chary.method import confidence_auroc, risk_coverage_curve
 from chary.options import Options
 from studies import figures
-from studies.collection import NAMES, SOURCE, WAYS, Draw, Scored, ordinal_codes, paper_draw, possible, table_draw
+from studies.collection import (
+    NAMES,
+    SOURCE,
+    WAYS,
+    Draw,
+    Scored,
+    ordinal_codes,
+    paper_draw,
+    possible,
+    table_draw,
+)
 from studies.figures import Axes
 from studies.findings import duel, signed, together, told
 from studies.results import Line, summarize
 from studies.study import LABELINGS, SEEDS, Cell, Method, Results, Study, TextTable
 
 AUDIT = 30
-# Unlabelled rows that methods of scikit-learn are given which learn from them; enough to tell what they are worth.
+# Unlabelled rows that methods of scikit-learn are given which learn from them; enough to tell what
+# they are worth.
 _POOL = 2_000
 # Importance weights, as multiples of their mean.
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.1, 10.0
@@ -65,14 +76,20 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
 def informed(draw: Draw, rounds: int) -> Labelled:
     """The same, told the true share of each class that has a label."""
     known = draw.labels(draw.audited(0)).classes
-    shares = np.bincount(draw.truth, minlength=len(draw.classes))[np.searchsorted(draw.classes, known)]
-    return automatic(draw, class_prior=dict(zip(known, shares / shares.sum(), strict=True)), rounds=rounds)
+    shares = np.bincount(draw.truth, minlength=len(draw.classes))[
+        np.searchsorted(draw.classes, known)
+    ]
+    return automatic(
+        draw, class_prior=dict(zip(known, shares / shares.sum(), strict=True)), rounds=rounds
+    )
 
 
 def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) -> Labelled:
     """One of the learners of ``chary label``."""
     rounds = _ROUNDS.get(name, 0) if rounds is None else rounds
-    return draw.once((name, rounds, audited), lambda: _learn(draw, name, rounds, draw.audited(audited)))
+    return draw.once(
+        (name, rounds, audited), lambda: _learn(draw, name, rounds, draw.audited(audited))
+    )
 
 
 def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp], **changes: Any) -> Labelled:
@@ -87,7 +104,9 @@ def labels_of(model: Any, draw: Draw, scored: Scored, start: float) -> Labelled:
     codes = np.searchsorted(draw.classes, model.classes_[probs.argmax(axis=1)].astype(str))
     if scored.rows is not None:  # a row that was learned from keeps the label it was learned with
         learned = model.labeled_iter_[scored.rows] > 0
-        codes[learned] = np.searchsorted(draw.classes, model.transduction_[scored.rows][learned].astype(str))
+        codes[learned] = np.searchsorted(
+            draw.classes, model.transduction_[scored.rows][learned].astype(str)
+        )
     return Labelled(codes, np.asarray(confidence, dtype=np.float64), scored, process_time() - start)
 
 
@@ -98,25 +117,37 @@ def report(draw: Draw) -> Labelled:
     outcome = label_table(draw.hidden(), Options.of(target=draw.table.facts.target, seed=draw.seed))
     seconds = process_time() - start
     scored = draw.scored(draw.audited(0))
-    codes = np.searchsorted(draw.classes, outcome.labels.classes[outcome.codes[scored.rows]].astype(str))
+    codes = np.searchsorted(
+        draw.classes, outcome.labels.classes[outcome.codes[scored.rows]].astype(str)
+    )
     said = _what_was_said(outcome, codes, scored.truth)
     return Labelled(codes, outcome.confidence[scored.rows], scored, seconds, said)
 
 
-def _levels(outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]) -> Reports:
+def _levels(
+    outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]
+) -> Reports:
     """How often held-out labels as confident as the surest rows were wrong, its limit, and how many rows were."""
     rest, judged, levels = outcome.counts.rest, outcome.judged, []
     for share in _SHARES:
         threshold = float(rest.smallest(rest.n - max(1, round(share * rest.n))))
         correct = judged.correct[np.round(judged.confidence, 4) >= threshold]
         n, n_right = len(correct), int(correct.sum())
-        said = {"error": (n - n_right) / n, "error_high": 1 - at_least(n_right, n)} if n >= _FEWEST else {}
+        said = (
+            {"error": (n - n_right) / n, "error_high": 1 - at_least(n_right, n)}
+            if n >= _FEWEST
+            else {}
+        )
         true_error = float(np.mean(~right[confidence >= threshold]))
-        levels.append({"share": share, "error": None, "error_high": None, **said, "true_error": true_error})
+        levels.append(
+            {"share": share, "error": None, "error_high": None, **said, "true_error": true_error}
+        )
     return levels
 
 
-def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, Any]:
+def _what_was_said(
+    outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]
+) -> dict[str, Any]:
     pool = ~outcome.labels.labeled
     diagnosis, judged = outcome.diagnosis, outcome.judged
     empty = np.setdiff1d(outcome.labels.codes[~pool], outcome.codes[pool])
@@ -136,7 +167,9 @@ def _what_was_said(outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArra
 
 
 def _diagnosis(draw: Draw) -> Diagnosis:
-    return draw.once("diagnosis", lambda: diagnose_rows(draw.X, draw.labeled, random_state=draw.seed))
+    return draw.once(
+        "diagnosis", lambda: diagnose_rows(draw.X, draw.labeled, random_state=draw.seed)
+    )
 
 
 # -- scikit-learn --------------------------------------------------------------------------------------------
@@ -152,7 +185,9 @@ def ten_lines(draw: Draw) -> Labelled:
     """Boosting on the cells as they are, texts as ordinal numbers: docs/how-to/studies.md has it in ten lines."""
     assert draw.table is not None
     cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
-    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0  # boosting fails on a column that it has no cell of
+    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = (
+        0  # boosting fails on a column that it has no cell of
+    )
     return _labelled_by(_boosting(draw.seed), draw, cells, draw.audited(0))
 
 
@@ -187,7 +222,9 @@ def _trees(seed: int) -> Any:
 
 
 def _boosting(seed: int) -> Any:
-    return HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=5, max_leaf_nodes=15, random_state=seed)
+    return HistGradientBoostingClassifier(
+        max_iter=60, min_samples_leaf=5, max_leaf_nodes=15, random_state=seed
+    )
 
 
 PLAIN: dict[str, Callable[[int], Any]] = {
@@ -202,7 +239,14 @@ def _labelled_by(model: Any, draw: Draw, X: NDArray[Any], more: NDArray[np.intp]
     start = process_time()
     labels, scored = draw.labels(more), draw.scored(more)
     model.fit(X[labels.labeled], labels.codes[labels.labeled])
-    return _answer(model, labels.classes, draw, scored, scored.X if scored.rows is None else X[scored.rows], start)
+    return _answer(
+        model,
+        labels.classes,
+        draw,
+        scored,
+        scored.X if scored.rows is None else X[scored.rows],
+        start,
+    )
 
 
 def _answer(
@@ -256,14 +300,20 @@ METHODS = {
     "self-training": Method(self_training, title="self-training"),
     "importance": Method(importance_weighted, title="importance weighting"),
     AUTO: Method(automatic, title="chary label"),
-    **{f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}") for name in LEARNERS if name != AUTO},
+    **{
+        f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}")
+        for name in LEARNERS
+        if name != AUTO
+    },
     "ours-mixed-5": Method(learner, {"name": "mixed", "rounds": 5}, "chary, mixed, 5 rounds"),
     f"{AUTO}-balanced": Method(automatic, {"aim": "balanced"}, "chary label, balanced aim"),
     f"{AUTO}-shares": Method(informed, {"rounds": 0}, "chary label, shares told"),
     f"{AUTO}-shares-5": Method(informed, {"rounds": 5}, "the same, 5 rounds"),
     f"{AUTO}-audited": Method(automatic, {"audited": AUDIT}, f"chary label + {AUDIT}"),
     **{
-        f"{kind}-audited": Method(plain, {"kind": kind, "audited": AUDIT}, f"{_TITLES[kind]} + {AUDIT}")
+        f"{kind}-audited": Method(
+            plain, {"kind": kind, "audited": AUDIT}, f"{_TITLES[kind]} + {AUDIT}"
+        )
         for kind in RIVALS
     },
     REPORT: Method(report, title="chary label, report"),
@@ -272,7 +322,11 @@ METHODS = {
 
 def _rivals(study: Study) -> Sequence[str]:
     """Who chary is held against: plain learners with its features, and on the paper's sets its own."""
-    return RIVALS if all(name in study.methods for name in RIVALS) else ("logistic", "ours-mixed", "ours-network")
+    return (
+        RIVALS
+        if all(name in study.methods for name in RIVALS)
+        else ("logistic", "ours-mixed", "ours-network")
+    )
 
 
 # -- Tables --------------------------------------------------------------------------------------------------
@@ -282,18 +336,25 @@ def by_way(study: Study, results: Results) -> TextTable:
     """Every method: accuracy, plain and balanced, by how labels were drawn."""
     plain, balanced = (_by_place(study, results, metric) for metric in ("accuracy", "balanced"))
     ways = dict.fromkeys(labeling for labeling, _ in plain)
-    most = {way: max(len(lines) for (labeling, _), lines in plain.items() if labeling == way) for way in ways}
+    most = {
+        way: max(len(lines) for (labeling, _), lines in plain.items() if labeling == way)
+        for way in ways
+    }
     rows = []
     for method in study.methods:
         cells, seeds = [], set()
         for labeling in study.labelings:
             lines, n_most = plain.get((labeling, method), []), most.get(labeling, 0)
             seeds |= {seed for line in lines for seed in line.by_seed}
-            number = f"{_mean(lines):.1f} ({_mean(balanced[labeling, method]):.1f})" if lines else "-"
+            number = (
+                f"{_mean(lines):.1f} ({_mean(balanced[labeling, method]):.1f})" if lines else "-"
+            )
             cells.append(number + (f" [{len(lines)}]" if 0 < len(lines) < n_most else ""))
         rows += [[study.title_of(method), str(len(seeds)), *cells]] if seeds else []
     tables = ", ".join(f"{n} with {LABELINGS[labeling]}" for labeling, n in most.items())
-    caption = f"Accuracy (balanced accuracy) in percent, mean over tables: {tables}; [n]: over n tables"
+    caption = (
+        f"Accuracy (balanced accuracy) in percent, mean over tables: {tables}; [n]: over n tables"
+    )
     return TextTable(caption, ["Method", "Seeds", *study.labelings], rows)
 
 
@@ -309,10 +370,16 @@ def confidences(study: Study, results: Results) -> TextTable:
     found = {metric: summarize(study, results, metric) for metric in heads}
     rows = []
     for method in study.methods:
-        here = {metric: [line for line in lines if line.method == method] for metric, lines in found.items()}
+        here = {
+            metric: [line for line in lines if line.method == method]
+            for metric, lines in found.items()
+        }
         if here["seconds"]:
             digits = {metric: 2 if metric == "seconds" else 1 for metric in heads}
-            cells = [f"{_mean(lines):.{digits[metric]}f}" if lines else "-" for metric, lines in here.items()]
+            cells = [
+                f"{_mean(lines):.{digits[metric]}f}" if lines else "-"
+                for metric, lines in here.items()
+            ]
             rows.append([study.title_of(method), *cells])
     caption = (
         "Over all draws, in percent: how often a right label has more confidence than a wrong one (AUROC), area "
@@ -340,9 +407,20 @@ def by_table(study: Study, results: Results) -> TextTable:
     rows = []
     for labeling in study.labelings:
         for table, (own, *others) in together(lines, labeling, methods).items():
-            rows.append([table, labeling, *(f"{mean:.1f}" for mean in (own, *others)), signed(own - max(others))])
-    caption = "Accuracy in percent by table, mean over seeds; last, chary label against the best of these"
-    return TextTable(caption, ["Table", "Labels", *map(study.title_of, methods), "Against the best"], rows)
+            rows.append(
+                [
+                    table,
+                    labeling,
+                    *(f"{mean:.1f}" for mean in (own, *others)),
+                    signed(own - max(others)),
+                ]
+            )
+    caption = (
+        "Accuracy in percent by table, mean over seeds; last, chary label against the best of these"
+    )
+    return TextTable(
+        caption, ["Table", "Labels", *map(study.title_of, methods), "Against the best"], rows
+    )
 
 
 # -- Sentences -----------------------------------------------------------------------------------------------
@@ -363,9 +441,16 @@ def headline(study: Study, results: Results) -> str:
 
 def against_rivals(study: Study, results: Results, companion: Results) -> list[str]:
     """Won, tied and lost against each rival; and how far behind the best of them at worst."""
-    lines, rivals, ours = summarize(study, results, "accuracy"), _rivals(study), study.title_of(AUTO)
+    lines, rivals, ours = (
+        summarize(study, results, "accuracy"),
+        _rivals(study),
+        study.title_of(AUTO),
+    )
     said = []
-    for rival in [*rivals, *(method for method in ("ten-lines", "majority") if method in study.methods)]:
+    for rival in [
+        *rivals,
+        *(method for method in ("ten-lines", "majority") if method in study.methods),
+    ]:
         parts = []
         for labeling in study.labelings:
             one = duel(lines, [labeling], AUTO, [rival])
@@ -373,7 +458,9 @@ def against_rivals(study: Study, results: Results, companion: Results) -> list[s
                 counts = "{} won, {} tied, {} lost".format(*one.counts)
                 parts.append(f"{LABELINGS[labeling]} {counts} ({signed(one.mean)} points)")
         said.append(told(f"{ours} against {study.title_of(rival)}, by table:", parts, "; ".join))
-    said.append(told(f"Over all ways together, {ours} is ahead of", _tables_ahead(study, lines, rivals)))
+    said.append(
+        told(f"Over all ways together, {ours} is ahead of", _tables_ahead(study, lines, rivals))
+    )
     best = duel(lines, study.labelings, AUTO, rivals)
     if best.gains:
         said.append(
@@ -399,16 +486,27 @@ def _tables_ahead(study: Study, lines: list[Line], rivals: Sequence[str]) -> lis
 
 def worth_of_audit(study: Study, results: Results, companion: Results) -> list[str]:
     """chary with an audit against its rivals with the same rows; and what the audit adds to chary."""
-    lines, audited, titles = summarize(study, results, "accuracy"), f"{AUTO}-audited", study.title_of
+    lines, audited, titles = (
+        summarize(study, results, "accuracy"),
+        f"{AUTO}-audited",
+        study.title_of,
+    )
     duels = {
-        f"{titles(audited)} against {titles(f'{rival}-audited')}, points:": (audited, f"{rival}-audited")
+        f"{titles(audited)} against {titles(f'{rival}-audited')}, points:": (
+            audited,
+            f"{rival}-audited",
+        )
         for rival in RIVALS
     }
     duels[f"The audited rows add to {titles(AUTO)}, points:"] = (audited, AUTO)
     said = []
     for start, (ours, rival) in duels.items():
         gains = {labeling: duel(lines, [labeling], ours, [rival]) for labeling in study.labelings}
-        parts = [f"{signed(one.mean)} with {LABELINGS[labeling]}" for labeling, one in gains.items() if one.gains]
+        parts = [
+            f"{signed(one.mean)} with {LABELINGS[labeling]}"
+            for labeling, one in gains.items()
+            if one.gains
+        ]
         said += [f"{told(start, parts)}."] if parts else []
     return said
 
@@ -442,10 +540,23 @@ def held_out_and_truth(study: Study, results: Results) -> TextTable:
         for verdict in (REPRESENTATIVE, MILD, STRONG, UNKNOWN):
             if found := by_kind.get((labeling, verdict)):
                 said, true = (
-                    f"{100 * np.mean([one[name] for one in found]):.1f}" for name in ("held_out", "accuracy")
+                    f"{100 * np.mean([one[name] for one in found]):.1f}"
+                    for name in ("held_out", "accuracy")
                 )
-                rows.append([labeling, verdict, str(len(found)), said, true, *map(str, _sides(found))])
-    heads = ["Labels", "Verdict", "Reports", "Held-out", "True", "Below", "Within", "Above", "Too good"]
+                rows.append(
+                    [labeling, verdict, str(len(found)), said, true, *map(str, _sides(found))]
+                )
+    heads = [
+        "Labels",
+        "Verdict",
+        "Reports",
+        "Held-out",
+        "True",
+        "Below",
+        "Within",
+        "Above",
+        "Too good",
+    ]
     caption = (
         "What the reports said: accuracy on held-out labels and of the labels made, in percent; in how many "
         "reports the truth is below, within and above the 95 % interval of the held-out accuracy, and in how "
@@ -466,12 +577,29 @@ def promised_errors(study: Study, results: Results) -> TextTable:
                     levels[level["share"]].append(level)
         for share, here in levels.items():
             error, high, true = (
-                100 * np.mean([x[name] for x in here]) for name in ("error", "error_high", "true_error")
+                100 * np.mean([x[name] for x in here])
+                for name in ("error", "error_high", "true_error")
             )
-            numbers = [f"{error:.1f}", f"{high:.1f}", f"{true:.1f}", f"{_n_passed(here)} of {len(here)}"]
+            numbers = [
+                f"{error:.1f}",
+                f"{high:.1f}",
+                f"{true:.1f}",
+                f"{_n_passed(here)} of {len(here)}",
+            ]
             rows.append([labeling, f"{100 * share:.0f} %", *numbers])
-    heads = ["Labels", "Surest rows", "Error held out", "Up to (95 %)", "True error", "Limit passed"]
-    return TextTable("What accepting the surest rows was said to mean, and what it meant, in percent", heads, rows)
+    heads = [
+        "Labels",
+        "Surest rows",
+        "Error held out",
+        "Up to (95 %)",
+        "True error",
+        "Limit passed",
+    ]
+    return TextTable(
+        "What accepting the surest rows was said to mean, and what it meant, in percent",
+        heads,
+        rows,
+    )
 
 
 def trust(study: Study, results: Results, companion: Results) -> list[str]:
@@ -482,13 +610,20 @@ def trust(study: Study, results: Results, companion: Results) -> list[str]:
     natural = [report for labeling, report in found if labeling != "random"]
     random = [report for labeling, report in found if labeling == "random"]
     said = []
-    for words, reports in ((LABELINGS["random"], random), ("labels from a group or picked by a column", natural)):
+    for words, reports in (
+        (LABELINGS["random"], random),
+        ("labels from a group or picked by a column", natural),
+    ):
         if reports:
             said += [_told_sides(words, reports), _limits(words, reports)]
     for verdict in (REPRESENTATIVE, MILD, STRONG):
         reports = [report for report in natural if report["verdict"] == verdict]
         if reports:
-            said.append(_told_sides(f"labels from a group or picked by a column that look {verdict}", reports))
+            said.append(
+                _told_sides(
+                    f"labels from a group or picked by a column that look {verdict}", reports
+                )
+            )
     empty = [report for _, report in found if report["classes_without_rows"]]
     said.append(f"A class that has labels received no row in {len(empty)} of {len(found)} reports.")
     return said
@@ -505,9 +640,13 @@ def _told_sides(words: str, reports: Reports) -> str:
 
 
 def _limits(words: str, reports: Reports) -> str:
-    levels = [level for report in reports for level in report["levels"] if level["error_high"] is not None]
+    levels = [
+        level for report in reports for level in report["levels"] if level["error_high"] is not None
+    ]
     share = f"{100 * _n_passed(levels) / len(levels):.0f} %" if levels else "none"
-    return f'With {words} the true error passes its limit "up to" in {share} of {len(levels)} lines.'
+    return (
+        f'With {words} the true error passes its limit "up to" in {share} of {len(levels)} lines.'
+    )
 
 
 def _n_passed(levels: Reports) -> int:
@@ -524,35 +663,60 @@ def _sides(reports: Reports) -> tuple[int, int, int, int]:
 
 def _reports(results: Results) -> list[tuple[str, dict[str, Any]]]:
     """Labelling and figures of every report that had labels to hold out."""
-    return [(cell.labeling, result) for cell, result in results if cell.method == REPORT and "held_out" in result]
+    return [
+        (cell.labeling, result)
+        for cell, result in results
+        if cell.method == REPORT and "held_out" in result
+    ]
 
 
-_MARKS = dict(zip(RIVALS, (("s", figures.BLUE), ("^", figures.GREEN), ("D", figures.ORANGE)), strict=True))
+_MARKS = dict(
+    zip(RIVALS, (("s", figures.BLUE), ("^", figures.GREEN), ("D", figures.ORANGE)), strict=True)
+)
 
 
 def gains_by_table(study: Study, results: Results) -> Axes:
     """By table, points that chary is ahead of each rival (open marks) and of the best of them (filled)."""
     lines = summarize(study, results, "accuracy")
-    means_by_way = {labeling: together(lines, labeling, [AUTO, *RIVALS]) for labeling in study.labelings}
+    means_by_way = {
+        labeling: together(lines, labeling, [AUTO, *RIVALS]) for labeling in study.labelings
+    }
     ways = {labeling: means for labeling, means in means_by_way.items() if means}
     names = list(dict.fromkeys(name for means in ways.values() for name in means))
     places = dict(zip(names, np.arange(len(names))[::-1], strict=True))
-    axes = figures.panels(1, max(1, len(ways)), 3.6, 0.26 * len(names) + 0.9, sharex=True, sharey=True)
+    axes = figures.panels(
+        1, max(1, len(ways)), 3.6, 0.26 * len(names) + 0.9, sharex=True, sharey=True
+    )
     for ax, (labeling, means) in zip(axes[0], ways.items(), strict=False):
         ax.axvline(0, color="black", linewidth=0.8)
         ax.axvline(-3, color=figures.GREY, linestyle=":", linewidth=0.8)
         at = [places[name] for name in means]
-        gains = np.array([own - np.array(others) for own, *others in means.values()])  # (tables, rivals)
+        gains = np.array(
+            [own - np.array(others) for own, *others in means.values()]
+        )  # (tables, rivals)
         for j, rival in enumerate(RIVALS):
             marker, color = _MARKS[rival]
             ax.plot(
                 gains[:, j], at, marker, color=color, fillstyle="none", markersize=5, alpha=0.7,
                 label=f"ahead of {study.title_of(rival)}",
             )  # fmt: skip
-        ax.plot(gains.min(axis=1), at, "o", color="black", markersize=4, label="ahead of the best of the three")
-        ax.set(title=LABELINGS[labeling], xlabel="Points of accuracy (%)", ylim=(-0.6, len(names) - 0.4))
+        ax.plot(
+            gains.min(axis=1),
+            at,
+            "o",
+            color="black",
+            markersize=4,
+            label="ahead of the best of the three",
+        )
+        ax.set(
+            title=LABELINGS[labeling],
+            xlabel="Points of accuracy (%)",
+            ylim=(-0.6, len(names) - 0.4),
+        )
         ax.set_xscale("symlog", linthresh=5, linscale=1.5)  # a rival that fails is far off
-        ax.set_xticks(ticks := [-30, -10, -3, 0, 3, 10, 30], [f"{tick:+d}" if tick else "0" for tick in ticks])
+        ax.set_xticks(
+            ticks := [-30, -10, -3, 0, 3, 10, 30], [f"{tick:+d}" if tick else "0" for tick in ticks]
+        )
         ax.set_xticks([], minor=True)
         ax.set_yticks(list(places.values()), names)
         ax.grid(axis="y", alpha=0.3)
@@ -567,8 +731,13 @@ _SEEDS = {
     3: "auto-balanced auto-audited logistic-audited",
 }
 _FIRST_SEEDS = {method: n for n, methods in _SEEDS.items() for method in methods.split()}
-# What undoes a bias, or fails to, is asked only where there is one; what takes long, where it is a group.
-_WHERE = {"auto-shares": ("group", "column"), "auto-shares-5": ("group",), "ours-mixed-5": ("group",)}
+# What undoes a bias, or fails to, is asked only where there is one; what takes long, where it is a
+# group.
+_WHERE = {
+    "auto-shares": ("group", "column"),
+    "auto-shares-5": ("group",),
+    "ours-mixed-5": ("group",),
+}
 
 
 def wanted(cell: Cell) -> bool:
@@ -599,7 +768,10 @@ TABLES = Study(
 TABLES_PAPER = Study(
     "tables-paper",
     "The paper's data sets through the learners of `chary label`",
-    methods={name: METHODS[name] for name in ("logistic", AUTO, "ours-mixed", "ours-network", f"{AUTO}-balanced")},
+    methods={
+        name: METHODS[name]
+        for name in ("logistic", AUTO, "ours-mixed", "ours-network", f"{AUTO}-balanced")
+    },
     measure=labels_and_confidence,
     seeds=SEEDS[:2],
     task=paper_draw,

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 
-# scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is imported.
+# scikit-learn's estimator checks skip one of their own without it; SciPy reads it when it is
+# imported.
 os.environ["SCIPY_ARRAY_API"] = "1"
 # Tests run on every core at once: more threads than that only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -26,11 +27,16 @@ settings.load_profile("chary")
 
 # What cannot be tried without an extra, and so is left out where that is not installed.
 NEEDS = {
-    "torch": ["torch", *(f"studies/test_{name}.py" for name in ("authors", "deep", "figures", "stored"))],
+    "torch": [
+        "torch",
+        *(f"studies/test_{name}.py" for name in ("authors", "deep", "figures", "stored")),
+    ],
     "matplotlib": ["studies"],
     "distributed": ["studies/test_runner.py"],
 }
-collect_ignore = [place for package, places in NEEDS.items() if not find_spec(package) for place in places]
+collect_ignore = [
+    place for package, places in NEEDS.items() if not find_spec(package) for place in places
+]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -52,7 +58,9 @@ def quick_learners():
         few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
         patch.setattr(chary.method.mixture, "ExtraTreesClassifier", few)
         boosting = chary.method.mixture.boosted_trees
-        patch.setattr(chary.method.mixture, "boosted_trees", lambda: boosting().set_params(max_iter=5))
+        patch.setattr(
+            chary.method.mixture, "boosted_trees", lambda: boosting().set_params(max_iter=5)
+        )
         short = network._replace(estimator=partial(network.estimator, n_steps=150))
         patch.setitem(LEARNERS, "network", short)
         yield
@@ -78,7 +86,9 @@ def full_disk(monkeypatch):
             return getattr(self.file, name)
 
     def fsync_of(is_wanted, fsync=os.fsync):
-        return lambda descriptor: fail() if is_wanted(os.fstat(descriptor).st_mode) else fsync(descriptor)
+        return lambda descriptor: (
+            fail() if is_wanted(os.fstat(descriptor).st_mode) else fsync(descriptor)
+        )
 
     @contextmanager
     def full_disk(moment):

@@ -12,7 +12,14 @@ import pytest
 
 fcntl, resource = pytest.importorskip("fcntl"), pytest.importorskip("resource")  # not on Windows
 
-from chary._files import OutputError, atomic_rewrite, atomic_write, atomic_writes, make_folders, probe  # noqa: E402
+from chary._files import (  # noqa: E402
+    OutputError,
+    atomic_rewrite,
+    atomic_write,
+    atomic_writes,
+    make_folders,
+    probe,
+)
 
 
 def test_writes_the_bytes_and_leaves_nothing_else(tmp_path):
@@ -97,7 +104,9 @@ def test_several_files_appear_together(tmp_path):
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "broken"), KeyboardInterrupt()])
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_where_one_cannot_take_its_name_the_first_does_not_and_each_is_whole(tmp_path, monkeypatch, error, nth):
+def test_where_one_cannot_take_its_name_the_first_does_not_and_each_is_whole(
+    tmp_path, monkeypatch, error, nth
+):
     before = {"a": b"old a", "c": b"old c"}
     for name, text in before.items():
         (tmp_path / name).write_bytes(text)
@@ -116,7 +125,9 @@ def test_where_one_cannot_take_its_name_the_first_does_not_and_each_is_whole(tmp
 
 
 def test_a_disk_without_links(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "link", lambda *args, **how: raising(OSError(errno.EPERM, "no links here")))
+    monkeypatch.setattr(
+        os, "link", lambda *args, **how: raising(OSError(errno.EPERM, "no links here"))
+    )
     write_three(tmp_path)
     assert contents(tmp_path) == dict.fromkeys("abc", b"new")
     with pytest.raises(FileExistsError, match="exists already"):
@@ -157,7 +168,9 @@ with atomic_writes([Path(sys.argv[1]) / name for name in "abc"]) as files:
 def test_a_link_that_leads_nowhere_is_not_replaced_unasked(tmp_path):
     path = tmp_path / "a"
     path.symlink_to("nowhere")
-    with pytest.raises(FileExistsError, match="a is a link that leads nowhere; choose another name"):
+    with pytest.raises(
+        FileExistsError, match="a is a link that leads nowhere; choose another name"
+    ):
         write_and_close(path)
     assert path.is_symlink()
     write_and_close(path, overwrite=True)
@@ -213,7 +226,9 @@ def test_a_folder_or_a_pipe_is_not_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder")
     for name in ("pipe", "folder", "link"):
-        with pytest.raises(OutputError, match=f"{name} exists and is not a file, so it cannot be replaced"):
+        with pytest.raises(
+            OutputError, match=f"{name} exists and is not a file, so it cannot be replaced"
+        ):
             write_and_close(tmp_path / name, overwrite=True)
 
 
@@ -246,12 +261,19 @@ def test_what_could_not_be_written_is_found_before(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=r"Cannot write in .* \(not a directory\)"):
         probe([tmp_path / "file" / "deep" / "a"])
     for path in (tmp_path / ("n" * 300), tmp_path / ("n" * 300) / "a"):
-        with pytest.raises(OutputError, match=r"'n+\.\.\.' is too long a name for a file; choose a shorter one"):
+        with pytest.raises(
+            OutputError, match=r"'n+\.\.\.' is too long a name for a file; choose a shorter one"
+        ):
             probe([path])
-    with largest_file(1000), pytest.raises(OutputError, match=r"Cannot write in .* \(file too large\)"):
+    with (
+        largest_file(1000),
+        pytest.raises(OutputError, match=r"Cannot write in .* \(file too large\)"),
+    ):
         probe([tmp_path / "a"])
     monkeypatch.setattr(os, "fsync", lambda descriptor: raising(OSError(errno.ENOSPC, "full")))
-    with pytest.raises(OutputError, match=r"\(no space left on device\); fix that, or choose another folder"):
+    with pytest.raises(
+        OutputError, match=r"\(no space left on device\); fix that, or choose another folder"
+    ):
         probe([tmp_path / "a"])
     assert contents(tmp_path) == {"file": b"x"}
 
@@ -273,7 +295,10 @@ def test_a_folder_that_cannot_be_written_is_found_before(tmp_path, inside, mode)
     folder.mkdir()
     folder.chmod(mode)
     try:
-        with as_nobody(), pytest.raises(OutputError, match=r"Cannot write in .* \(permission denied\)"):
+        with (
+            as_nobody(),
+            pytest.raises(OutputError, match=r"Cannot write in .* \(permission denied\)"),
+        ):
             probe([folder / inside])
     finally:
         folder.chmod(0o755)
@@ -303,7 +328,9 @@ def test_folders_are_made_for_files(tmp_path):
     ],
 )
 def test_a_full_disk_is_one_sentence(tmp_path, error):
-    with pytest.raises(OutputError, match=r"Cannot write in .* \(no space left on device\); fix that"):
+    with pytest.raises(
+        OutputError, match=r"Cannot write in .* \(no space left on device\); fix that"
+    ):
         write_three(tmp_path, then=lambda: raising(error))
     assert contents(tmp_path) == {}
 

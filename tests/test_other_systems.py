@@ -38,7 +38,9 @@ def windows(elsewhere, monkeypatch):
 
 def a_table(folder):
     frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 7 for i in range(80)]})
-    frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    frame = frame.with_columns(
+        y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)])
+    )
     frame.write_csv(folder / "t.csv", line_terminator="\r\n")
     return folder / "t.csv"
 
@@ -84,7 +86,10 @@ def test_a_workbook_that_is_open_elsewhere_is_said_to_be(tmp_path, windows, monk
 
     monkeypatch.setattr(os, "replace", locked)
     with (
-        pytest.raises(OutputError, match=r"book.xlsx cannot be replaced; close it if another program, such as Ex"),
+        pytest.raises(
+            OutputError,
+            match=r"book.xlsx cannot be replaced; close it if another program, such as Ex",
+        ),
         atomic_write(path, overwrite=True) as file,
     ):
         file.write(b"new")

@@ -36,7 +36,9 @@ def test_no_other_file_imports_a_private_name():
 
 
 def test_every_name_is_used_somewhere():
-    sources = [path.read_text() for path in PACKAGE.rglob("*.py") if path != PACKAGE / "_sklearn.py"]
+    sources = [
+        path.read_text() for path in PACKAGE.rglob("*.py") if path != PACKAGE / "_sklearn.py"
+    ]
     used = {
         alias.name
         for source in sources

@@ -43,7 +43,9 @@ fork()
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="forks, and names of threads")
 def test_a_forked_process_is_told_to_be_spawned():
     """Forked before anything, after Polars was at work, and after labelling."""
-    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60
+    )
     refused = ["'spawn'" in line for line in done.stdout.splitlines()]
     assert refused == [False] * 3 + [True, False, False] + [True] * 3, done
 
@@ -62,7 +64,10 @@ def test_filters_of_warnings_are_afterwards_what_they_were(monkeypatch):
 
 def test_many_classes_are_no_warning():
     frame = pl.DataFrame(
-        {"x": [i * 37 % 101 for i in range(90)], "y": [f"c{i % 20}" if i < 60 else None for i in range(90)]}
+        {
+            "x": [i * 37 % 101 for i in range(90)],
+            "y": [f"c{i % 20}" if i < 60 else None for i in range(90)],
+        }
     )
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -25,7 +25,9 @@ def test_what_was_cut_ends_in_dots():
     assert visible("\x00" * 30, 60).endswith("...")
 
 
-@pytest.mark.parametrize(("share", "text"), [(0, "0%"), (0.0999, "10%"), (0.1, "10%"), (0.999, "100%")])
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0%"), (0.0999, "10%"), (0.1, "10%"), (0.999, "100%")]
+)
 def test_small_shares_have_a_digit_more(share, text):
     assert percent(share) == text
 

@@ -23,14 +23,24 @@ def written() -> str:
 def _commands(command: Any, name: str) -> list[str]:
     """The sections of a command, or of those in a group."""
     if hasattr(command, "commands"):
-        return [part for key, one in command.commands.items() for part in _commands(one, f"{name} {key}")]
-    arguments = [one.metavar or one.name.upper() for one in command.params if not one.opts[0].startswith("-")]
+        return [
+            part
+            for key, one in command.commands.items()
+            for part in _commands(one, f"{name} {key}")
+        ]
+    arguments = [
+        one.metavar or one.name.upper() for one in command.params if not one.opts[0].startswith("-")
+    ]
     options = [
-        one for one in command.params if one.opts[0].startswith("-") and not one.hidden and one.name != "help"
+        one
+        for one in command.params
+        if one.opts[0].startswith("-") and not one.hidden and one.name != "help"
     ]
     usage = " ".join([name, *arguments, "[OPTIONS]"])
     table = "".join(["| Option | Default | What it does |\n|---|---|---|\n", *map(_row, options)])
-    return [f"\n## {name}\n\n{_plain(command.help or '').strip()}\n\n```text\n{usage}\n```\n\n{table}"]
+    return [
+        f"\n## {name}\n\n{_plain(command.help or '').strip()}\n\n```text\n{usage}\n```\n\n{table}"
+    ]
 
 
 def _row(option: Any) -> str:
@@ -39,7 +49,11 @@ def _row(option: Any) -> str:
     value = f" {option.metavar}" if option.metavar else ""
     told = option.show_default if isinstance(option.show_default, str) else option.default
     default = (
-        "required" if option.required else str(told) if isinstance(told, (str, int)) and told is not False else ""
+        "required"
+        if option.required
+        else str(told)
+        if isinstance(told, (str, int)) and told is not False
+        else ""
     )
     return f"| {flags}{_cell(value)} | {_cell(default)} | {_cell(option.help or '')} |\n"
 

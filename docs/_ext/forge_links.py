@@ -1,13 +1,14 @@
 """Turns the links of a Markdown page, written for a forge, into links of the site.
 
-On a forge a link may lead to any file of the repository. On the site the README is the home page, a stored report
-is a page, and any other file is copied beside the pages, to be read in the browser.
+On a forge a link may lead to any file of the repository. On the site the README is the home page, a
+stored report is a page, and any other file is copied beside the pages, to be read in the browser.
 """
 
 import re
 from typing import Any
 
-# Files of the repository that are pages of the site. From a page, the file is one folder further up.
+# Files of the repository that are pages of the site. From a page, the file is one folder further
+# up.
 PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -30,12 +31,17 @@ def for_the_site(text: str) -> str:
 
 def _rewritten(text: str) -> str:
     text = LINK.sub(lambda link: f"]({link[1]}{PAGES[link[2]]}", text)
-    # A picture of a study is shown where it stands; a link to it, or to its folder, leads to a page.
+    # A picture of a study is shown where it stands; a link to it, or to its folder, leads to a
+    # page.
     text = re.sub(
-        r"(?<!!)(\[[^\]]*\])\(\.\./((?:\.\./)*)studies/results/([\w-]+)/[\w.]+\)", r"\1(\2results/\3.md)", text
+        r"(?<!!)(\[[^\]]*\])\(\.\./((?:\.\./)*)studies/results/([\w-]+)/[\w.]+\)",
+        r"\1(\2results/\3.md)",
+        text,
     )
     text = re.sub(r"\]\(\.\./((?:\.\./)*)studies/results/?\)", r"](\1results/index.md)", text)
-    return PICTURE.sub(r"![\g<alt>](\g<light>){.only-light}\n![\g<alt>](\g<dark>){.only-dark}", text)
+    return PICTURE.sub(
+        r"![\g<alt>](\g<light>){.only-light}\n![\g<alt>](\g<dark>){.only-dark}", text
+    )
 
 
 def _read(app: Any, docname: str, source: list[str]) -> None:

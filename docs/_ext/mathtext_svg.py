@@ -27,7 +27,9 @@ def drawn(formula: str) -> str:
         formula = re.sub(ours, theirs, formula)
     file = io.StringIO()
     with rc_context({"svg.fonttype": "path", "mathtext.fontset": "stix", "svg.hashsalt": "chary"}):
-        mathtext.math_to_image(f"${' '.join(formula.split())}$", file, prop=FontProperties(size=13), format="svg")
+        mathtext.math_to_image(
+            f"${' '.join(formula.split())}$", file, prop=FontProperties(size=13), format="svg"
+        )
     svg = file.getvalue()[file.getvalue().index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # The white ground goes, black becomes the colour of the text around it.
@@ -48,6 +50,8 @@ def _display(self: Any, node: Any) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.add_html_math_renderer("mathtext", inline_renderers=(_inline, None), block_renderers=(_display, None))
+    app.add_html_math_renderer(
+        "mathtext", inline_renderers=(_inline, None), block_renderers=(_display, None)
+    )
     app.config.html_math_renderer = "mathtext"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,7 +26,9 @@ def write_pages() -> list[str]:
     titles = {name: _write_page(name) for name in names}
     listed = "\n".join(f"- [{name}]({name}.md): {title}" for name, title in titles.items())
     toctree = "\n".join(f"{name} <{name}>" for name in names)
-    (PAGES / "index.md").write_text(f"{HEAD}{listed}\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n")
+    (PAGES / "index.md").write_text(
+        f"{HEAD}{listed}\n\n```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"
+    )
     return names
 
 

@@ -29,7 +29,9 @@ def main() -> None:
     rounds(X, truth, y)
 
 
-def heads(X: np.ndarray, truth: np.ndarray, y: np.ndarray, side: np.ndarray, plane: np.ndarray) -> None:
+def heads(
+    X: np.ndarray, truth: np.ndarray, y: np.ndarray, side: np.ndarray, plane: np.ndarray
+) -> None:
     """Where each head draws the line, without and with the pay for disagreement, and what comes of it."""
     figure = Figure(figsize=(10.5, 3.9), layout="constrained", dpi=110)
     axes = figure.subplots(1, 3, sharey=True)
@@ -40,30 +42,47 @@ def heads(X: np.ndarray, truth: np.ndarray, y: np.ndarray, side: np.ndarray, pla
         model = chary.DiverseEnsembleClassifier(gamma=gamma, random_state=0).fit(X, y)
         probs = model.predict_head_proba(plane)[:, :, 1]  # (n, M)
         for head in range(probs.shape[1]):
-            ax.contour(side, side, probs[:, head].reshape(SIZE, SIZE), [0.5], colors="#444444", linewidths=1.2)
+            ax.contour(
+                side,
+                side,
+                probs[:, head].reshape(SIZE, SIZE),
+                [0.5],
+                colors="#444444",
+                linewidths=1.2,
+            )
         ax.set_title(words, fontsize=10)
     filled = axes[2].contourf(
-        side, side, model.predict_confidence(plane).reshape(SIZE, SIZE), np.linspace(0, 1, 11), cmap="cividis"
+        side,
+        side,
+        model.predict_confidence(plane).reshape(SIZE, SIZE),
+        np.linspace(0, 1, 11),
+        cmap="cividis",
     )
     axes[2].set_title("their agreement: the confidence", fontsize=10)
     figure.colorbar(filled, ax=axes[2])
     for ax in axes:
         points(ax, X, truth, "white" if ax is axes[2] else None)
         for c in (0, 1):
-            ax.plot(*X[y == c].T, MARKERS[c], color=COLORS[c], markeredgecolor="black", markersize=7)
+            ax.plot(
+                *X[y == c].T, MARKERS[c], color=COLORS[c], markeredgecolor="black", markersize=7
+            )
     figure.savefig(FOLDER / "method_heads.png")
 
 
 def rounds(X: np.ndarray, truth: np.ndarray, y: np.ndarray) -> None:
     """Which rows have a label after each round of a curriculum."""
     network = chary.DiverseEnsembleClassifier(random_state=0)
-    model = chary.SelfTrainingClassifier(network, policy=chary.Curriculum(step=0.3), max_rounds=3).fit(X, y)
+    model = chary.SelfTrainingClassifier(
+        network, policy=chary.Curriculum(step=0.3), max_rounds=3
+    ).fit(X, y)
     figure = Figure(figsize=(10.5, 3.1), layout="constrained", dpi=110)
     for t, ax in enumerate(figure.subplots(1, 4, sharey=True)):
         taken = (model.labeled_iter_ >= 0) & (model.labeled_iter_ <= t)
         points(ax, X[~taken], truth[~taken], "#bbbbbb")
         for c in (0, 1):
-            ax.plot(*X[taken & (model.transduction_ == c)].T, MARKERS[c], color=COLORS[c], markersize=3)
+            ax.plot(
+                *X[taken & (model.transduction_ == c)].T, MARKERS[c], color=COLORS[c], markersize=3
+            )
         wrong = np.mean(model.transduction_[taken] != truth[taken])
         words = "given" if t == 0 else f"after round {t}"
         ax.set_title(f"{words}: {taken.sum()} labels, {wrong:.0%} wrong", fontsize=10)

@@ -40,7 +40,9 @@ def follow(text: str) -> None:
     for kind, block in re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL):
         if kind == "python" and "assert" not in block:
             exec(compile(block, "tutorial", "exec"), names)
-        for command in re.findall(r"^\$ chary ((?:label|audit|judge) [^|\n]*)", block, flags=re.MULTILINE):
+        for command in re.findall(
+            r"^\$ chary ((?:label|audit|judge) [^|\n]*)", block, flags=re.MULTILINE
+        ):
             chary(shlex.split(command))
 
 

@@ -23,12 +23,20 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 browsing = runpy.run_path(str(ROOT / "tests/review/browsing.py"))
 SIZES = ({"width": 1280, "height": 900}, {"width": 390, "height": 900})
-PLACES = {"start": "/", "audit": "/audit", "truth": "/truth", "review": "/review", "result": "/result"}
+PLACES = {
+    "start": "/",
+    "audit": "/audit",
+    "truth": "/truth",
+    "review": "/review",
+    "result": "/result",
+}
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
-        subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True)
+        subprocess.run(
+            [sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True
+        )
         bench = begin([str(Path(folder) / "customers.csv")], Options(target="churn"))
         with browsing["served"](bench) as base:
             visitor = browsing["Visitor"](browser, base, bench)
@@ -50,7 +58,12 @@ def label(bench, upto: int) -> None:
     """Answer as somebody who knows the customers would."""
     while (page := audit_page(bench, {}))["row"] and page["answered"] < upto:
         cells = {field["name"]: field["text"] for field in page["row"]["fields"]}
-        joy = float(cells["visits"]) + 1.5 * (cells["plan"] == "gold") + 0.03 * (float(cells["age"]) - 45) - 3.5
+        joy = (
+            float(cells["visits"])
+            + 1.5 * (cells["plan"] == "gold")
+            + 0.03 * (float(cells["age"]) - 45)
+            - 3.5
+        )
         told = "yes" if joy < 0 else "no"
         answer(bench, {"place": page["row"]["place"], "answer": told, "expected": ""})
 
@@ -65,11 +78,15 @@ def shoot(browser, base: str, bench, name: str) -> None:
             visitor.page.wait_for_timeout(300)
             shots.append(Image.open(BytesIO(visitor.page.screenshot())))
             visitor.close()
-        both = Image.new("RGB", (sum(shot.width for shot in shots) + 24, shots[0].height), "#808890")
+        both = Image.new(
+            "RGB", (sum(shot.width for shot in shots) + 24, shots[0].height), "#808890"
+        )
         both.paste(shots[0], (0, 0))
         both.paste(shots[1], (shots[0].width + 24, 0))
         smaller = both.resize((both.width * 3 // 4, both.height * 3 // 4), Image.Resampling.LANCZOS)
-        smaller.quantize(128, Image.Quantize.MAXCOVERAGE).save(HERE / f"review-{name}-{scheme}.png", optimize=True)
+        smaller.quantize(128, Image.Quantize.MAXCOVERAGE).save(
+            HERE / f"review-{name}-{scheme}.png", optimize=True
+        )
 
 
 if __name__ == "__main__":

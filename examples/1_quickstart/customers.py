@@ -24,7 +24,9 @@ def main() -> None:
     with open("customers.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "since", "plan", "age", "visits", "town", "churn"])
-        writer.writerows(zip(range(1001, 1001 + N), since, plan, age, visits, town, churn, strict=True))
+        writer.writerows(
+            zip(range(1001, 1001 + N), since, plan, age, visits, town, churn, strict=True)
+        )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ def odd_ones(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarr
     labeled = np.zeros(len(y), dtype=bool)
     for digit in np.unique(y):
         rows = np.flatnonzero(y == digit)
-        oddness = np.abs(PCA(1, random_state=0).fit_transform(X[rows])[:, 0])  # along what varies most
+        oddness = np.abs(
+            PCA(1, random_state=0).fit_transform(X[rows])[:, 0]
+        )  # along what varies most
         chance = np.exp(oddness / 2)
         labeled[rng.choice(rows, LABELS_PER_CLASS, replace=False, p=chance / chance.sum())] = True
     return labeled
@@ -43,16 +45,24 @@ def one_run(seed: int) -> np.ndarray:
 
 
 def main() -> None:
-    n_trusted, promised, n_right = np.moveaxis(sum(map(one_run, range(N_RUNS))), -1, 0)  # each (kinds, levels)
-    figures = np.stack([n_trusted / n_trusted[0, 0], promised / n_trusted, n_right / n_trusted], axis=-1)
-    table = Table(title=f"1,797 digits, 100 biased labels, {N_RUNS} runs together", title_justify="left")
+    n_trusted, promised, n_right = np.moveaxis(
+        sum(map(one_run, range(N_RUNS))), -1, 0
+    )  # each (kinds, levels)
+    figures = np.stack(
+        [n_trusted / n_trusted[0, 0], promised / n_trusted, n_right / n_trusted], axis=-1
+    )
+    table = Table(
+        title=f"1,797 digits, 100 biased labels, {N_RUNS} runs together", title_justify="left"
+    )
     table.add_column("\nconfidence")
     for name in KINDS.values():
         for column in (f"{name}\nrows", "\nsays", "\nholds"):
             table.add_column(column, justify="right")
     for j, level in enumerate(LEVELS):
         name = f"at least {level:.1f}" if level else "any"
-        table.add_row(name, *(f"{figure:.1%}" for figure in figures[:, j].ravel()), end_section=not level)
+        table.add_row(
+            name, *(f"{figure:.1%}" for figure in figures[:, j].ravel()), end_section=not level
+        )
     console = Console()
     console.print(table)
     console.print(

@@ -2,8 +2,9 @@
 When you know the share of each class
 =====================================
 
-Labels of the left class lie far from the right one, labels of the right class close to the left: the boundary is
-off. **Told that both classes have half of the rows, the model moves it back**, without a single label more.
+Labels of the left class lie far from the right one, labels of the right class close to the left:
+the boundary is off. **Told that both classes have half of the rows, the model moves it back**,
+without a single label more.
 """
 
 import matplotlib.pyplot as plt
@@ -28,10 +29,19 @@ plane = np.stack(np.meshgrid(x, height), axis=-1).reshape(-1, 2)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for ax, prior, name in zip(axes, (None, shares), ("told nothing", "told the shares"), strict=True):
     model = chary.MixedEnsembleClassifier(class_prior=prior, random_state=0).fit(X, y)
-    ax.contourf(x, height, (model.predict(plane) == "left").reshape(100, 150), [0.5, 1.5], colors="#cccccc")
+    ax.contourf(
+        x, height, (model.predict(plane) == "left").reshape(100, 150), [0.5, 1.5], colors="#cccccc"
+    )
     for c, color, marker in (("left", "#D55E00", "o"), ("right", "#0072B2", "^")):
         ax.plot(*X[truth == c].T, marker, color=color, alpha=0.25, markersize=3)
-        ax.plot(*X[y == c].T, marker, color=color, markeredgecolor="black", markersize=8, label=f"labelled {c}")
+        ax.plot(
+            *X[y == c].T,
+            marker,
+            color=color,
+            markeredgecolor="black",
+            markersize=8,
+            label=f"labelled {c}",
+        )
     ax.set_title(f"{name}: {model.score(X[hidden], truth[hidden]):.0%} right")
 axes[0].legend(loc="lower left")
 plt.show()

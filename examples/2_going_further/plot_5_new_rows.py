@@ -2,8 +2,9 @@
 Do new rows look like those the model learned from?
 ===================================================
 
-A model is used for as long as rows have the values and ranges it learned from. ``model.compare`` tells, without
-any label. **Customers of the next months are alike, until prices have risen clearly: then it names the column.**
+A model is used for as long as rows have the values and ranges it learned from. ``model.compare``
+tells, without any label. **Customers of the next months are alike, until prices have risen clearly:
+then it names the column.**
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +27,8 @@ first.loc[200:, "churn"] = None
 model = chary.label(first, target="churn").model
 
 # %%
-# How many more rows than before lie outside the range of 99 % of the old rows, in the column that differs most.
+# How many more rows than before lie outside the range of 99 % of the old rows, in the column that
+# differs most.
 
 raises = (0, 0, 0, 0, 4, 8, 12, 16, 20)
 months = range(1, len(raises) + 1)

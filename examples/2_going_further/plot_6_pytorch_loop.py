@@ -2,9 +2,9 @@
 A PyTorch loop with a scheduler
 ===============================
 
-A CNN learns scans of digits from 100 labels, with 50 more to validate. The lines that end in "# chary" add the
-diverse heads. **The more scans are left to a person, those on which the heads agree least first, the fewer of the
-others are wrong.**
+A CNN learns scans of digits from 100 labels, with 50 more to validate. The lines that end in "#
+chary" add the diverse heads. **The more scans are left to a person, those on which the heads agree
+least first, the fewer of the others are wrong.**
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,13 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from chary.method import risk_coverage_curve
-from chary.torch import DiverseHeads, DiverseNetwork, diversity_loss, ensemble_loss, t_similarity  # chary
+from chary.torch import (  # chary
+    DiverseHeads,
+    DiverseNetwork,
+    diversity_loss,
+    ensemble_loss,
+    t_similarity,
+)
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
@@ -34,7 +40,9 @@ for step in range(n_steps):
     rows, unlabeled = torch.randint(100, (32,)), torch.randint(150, len(images), (32,))
     logits, head_logits = network(images[rows], images[unlabeled])  # chary
     loss = cross_entropy(logits[:32], digits[rows])
-    loss += ensemble_loss(head_logits[:32], digits[rows]) + diversity_loss(head_logits[32:])  # chary
+    loss += ensemble_loss(head_logits[:32], digits[rows]) + diversity_loss(
+        head_logits[32:]
+    )  # chary
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -44,7 +52,10 @@ for step in range(n_steps):
         with torch.no_grad():
             accuracy = (network(images[100:150])[0].argmax(dim=1) == digits[100:150]).float().mean()
         if accuracy >= best_accuracy:
-            best_accuracy, best_weights = accuracy, {k: v.clone() for k, v in network.state_dict().items()}
+            best_accuracy, best_weights = (
+                accuracy,
+                {k: v.clone() for k, v in network.state_dict().items()},
+            )
 
 # %%
 # The weights that did best on the validation rows, on all other scans.

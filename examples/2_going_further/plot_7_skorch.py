@@ -2,9 +2,10 @@
 A skorch network in self-training
 =================================
 
-``SelfTrainingClassifier`` takes any classifier. A parameter ``unlabeled`` gets it the unlabelled rows,
-``predict_joint_proba`` gives it T-similarity, and a ``fit`` that takes ``start_from`` lets each round start from
-the weights of the round before. **Three short methods give all of that to a skorch network.**
+``SelfTrainingClassifier`` takes any classifier. A parameter ``unlabeled`` gets it the unlabelled
+rows, ``predict_joint_proba`` gives it T-similarity, and a ``fit`` that takes ``start_from`` lets
+each round start from the weights of the round before. **Three short methods give all of that to a
+skorch network.**
 """
 
 import matplotlib.pyplot as plt
@@ -49,10 +50,21 @@ images = (images / 16).astype("float32")
 y = digits.copy()
 y[200:] = -1
 mlp = nn.Sequential(nn.Linear(64, 64), nn.ReLU())
-schedule = LRScheduler(torch.optim.lr_scheduler.OneCycleLR, max_lr=0.01, step_every="batch", total_steps=10 * 23)
-options = {"max_epochs": 10, "batch_size": 64, "optimizer": torch.optim.AdamW, "callbacks": [schedule]}
-net = DiverseNet(DiverseNetwork(mlp, DiverseHeads(64, 10)), iterator_train__shuffle=True, verbose=0, **options)
-model = SelfTrainingClassifier(net, policy=FixedThreshold(0.8), warm_start=True, max_rounds=2).fit(images, y)
+schedule = LRScheduler(
+    torch.optim.lr_scheduler.OneCycleLR, max_lr=0.01, step_every="batch", total_steps=10 * 23
+)
+options = {
+    "max_epochs": 10,
+    "batch_size": 64,
+    "optimizer": torch.optim.AdamW,
+    "callbacks": [schedule],
+}
+net = DiverseNet(
+    DiverseNetwork(mlp, DiverseHeads(64, 10)), iterator_train__shuffle=True, verbose=0, **options
+)
+model = SelfTrainingClassifier(net, policy=FixedThreshold(0.8), warm_start=True, max_rounds=2).fit(
+    images, y
+)
 
 rounds = range(1, model.n_rounds_ + 1)
 right = [(model.transduction_ == digits)[model.labeled_iter_ == number].mean() for number in rounds]

@@ -2,9 +2,9 @@
 Diverse heads in Lightning
 ==========================
 
-The network around a backbone is an ordinary module, so that a ``LightningModule`` needs two lines more. Lightning
-brings labelled and unlabelled rows in one step if it is given two loaders. **On the rows that the heads agree on,
-the predictions are right more often.**
+The network around a backbone is an ordinary module, so that a ``LightningModule`` needs two lines
+more. Lightning brings labelled and unlabelled rows in one step if it is given two loaders. **On the
+rows that the heads agree on, the predictions are right more often.**
 """
 
 import lightning
@@ -24,7 +24,9 @@ images = (images / 16).float().reshape(-1, 1, 8, 8)
 class Digits(lightning.LightningModule):
     def __init__(self):
         super().__init__()
-        cnn = nn.Sequential(nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(576, 32))
+        cnn = nn.Sequential(
+            nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(576, 32)
+        )
         self.network = DiverseNetwork(cnn, DiverseHeads(in_features=32, n_classes=10))
 
     def training_step(self, batch):
@@ -38,8 +40,13 @@ class Digits(lightning.LightningModule):
 
     def configure_optimizers(self):
         optimizer = torch.optim.AdamW(self.parameters(), lr=1e-3)
-        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, self.trainer.estimated_stepping_batches)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, 0.01, self.trainer.estimated_stepping_batches
+        )
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": scheduler, "interval": "step"},
+        }
 
 
 torch.set_num_threads(1)
@@ -47,7 +54,9 @@ lightning.seed_everything(0, verbose=False)
 labeled = DataLoader(TensorDataset(images[:100], digits[:100]), 32, shuffle=True)
 unlabeled = DataLoader(TensorDataset(images[150:]), 32, shuffle=True)
 validation = DataLoader(TensorDataset(images[100:150], digits[100:150]), 50)
-quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+quiet = dict.fromkeys(
+    ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False
+)
 trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", **quiet)
 model = Digits()
 trainer.fit(model, {"labeled": labeled, "unlabeled": unlabeled}, validation)

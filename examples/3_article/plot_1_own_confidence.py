@@ -2,11 +2,11 @@
 Your own confidence
 ===================
 
-A confidence is a function of a fitted model and some rows: one number for each row, high where the label can be
-trusted. ``predict_head_proba`` gives what the heads say, an array of shape (rows, heads, classes). Here the
-confidence is that of the head that believes least in the label. **It orders right and wrong labels as
-T-similarity does (the curves lie on each other); on this draw of labels the largest probability orders them
-better than both.**
+A confidence is a function of a fitted model and some rows: one number for each row, high where the
+label can be trusted. ``predict_head_proba`` gives what the heads say, an array of shape (rows,
+heads, classes). Here the confidence is that of the head that believes least in the label. **It
+orders right and wrong labels as T-similarity does (the curves lie on each other); on this draw of
+labels the largest probability orders them better than both.**
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ def weakest_head(model, X):
 
 
 # %%
-# In self-training it stands where ``"t_similarity"`` would. That it runs does not mean that it helps: here the
-# rounds cost accuracy.
+# In self-training it stands where ``"t_similarity"`` would. That it runs does not mean that it
+# helps: here the rounds cost accuracy.
 
 first = chary.DiverseEnsembleClassifier(n_steps=300, random_state=0).fit(X, y)
 model = chary.SelfTrainingClassifier(first, confidence=weakest_head).fit(X, y, initial=first)
@@ -38,8 +38,9 @@ print(f"{first.score(X[~labeled], truth[~labeled]):.1%} right before self-traini
 print(f"{model.score(X[~labeled], truth[~labeled]):.1%} after {model.n_rounds_} rounds")
 
 # %%
-# How well does it order the labels of the first fit? The lower the curve, the fewer errors among the rows that are
-# answered first; in the legend, how often a right label has more confidence than a wrong one.
+# How well does it order the labels of the first fit? The lower the curve, the fewer errors among
+# the rows that are answered first; in the legend, how often a right label has more confidence than
+# a wrong one.
 
 right = first.predict(X[~labeled]) == truth[~labeled]
 orders = {
@@ -52,6 +53,8 @@ for (name, confidence), style in zip(orders.items(), ("-", "--", ":"), strict=Tr
     curve = risk_coverage_curve(confidence, right)
     label = f"{name} ({confidence_auroc(confidence, right):.0%})"
     ax.plot(100 * curve.coverage, 100 * curve.risk, style, label=label)
-ax.set(xlabel="rows answered, surest first, percent", ylabel="wrong among them, percent", xlim=(0, 100))
+ax.set(
+    xlabel="rows answered, surest first, percent", ylabel="wrong among them, percent", xlim=(0, 100)
+)
 ax.legend()
 plt.show()

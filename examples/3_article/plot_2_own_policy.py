@@ -2,10 +2,11 @@
 Your own policy
 ===============
 
-Self-training takes in its own labels in rounds; a policy says which. A policy is an object with two members:
-``rescore`` (may a row that was taken in be given back?) and ``accept``, which sees a round and answers with a
-``Decision``. Here each class gives the surest third of its rows, so that no class is crowded out. **It stands
-between the paper's curriculum, which takes in all rows soon, and a fixed threshold, which takes hardly any.**
+Self-training takes in its own labels in rounds; a policy says which. A policy is an object with two
+members: ``rescore`` (may a row that was taken in be given back?) and ``accept``, which sees a round
+and answers with a ``Decision``. Here each class gives the surest third of its rows, so that no
+class is crowded out. **It stands between the paper's curriculum, which takes in all rows soon, and
+a fixed threshold, which takes hardly any.**
 """
 
 import matplotlib.pyplot as plt
@@ -26,13 +27,15 @@ class BestOfEachClass:
         accepted = np.zeros(len(round.confidence), dtype=bool)
         for label in np.unique(round.prediction):
             of_class = round.prediction == label
-            accepted |= of_class & (round.confidence >= np.quantile(round.confidence[of_class], 1 - self.share))
+            accepted |= of_class & (
+                round.confidence >= np.quantile(round.confidence[of_class], 1 - self.share)
+            )
         return Decision(accepted, {"share": self.share})
 
 
 # %%
-# A ``Round`` has ``confidence`` (n,), ``class_confidence`` (n, C), ``prediction`` (n,), ``posterior`` (n, C) and
-# its ``number``. All policies start from the same first fit.
+# A ``Round`` has ``confidence`` (n,), ``class_confidence`` (n, C), ``prediction`` (n,),
+# ``posterior`` (n, C) and its ``number``. All policies start from the same first fit.
 
 X, truth = load_digits(return_X_y=True)
 X = X / 16
@@ -46,9 +49,14 @@ policies = {
 }
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for name, policy in policies.items():
-    model = chary.SelfTrainingClassifier(first, policy=policy, max_rounds=4).fit(X, y, initial=first)
+    model = chary.SelfTrainingClassifier(first, policy=policy, max_rounds=4).fit(
+        X, y, initial=first
+    )
     taken = [(model.labeled_iter_ > 0) & (model.labeled_iter_ <= t) for t in range(1, 5)]
-    wrong = [100 * np.mean(model.transduction_[rows] != truth[rows]) if rows.any() else np.nan for rows in taken]
+    wrong = [
+        100 * np.mean(model.transduction_[rows] != truth[rows]) if rows.any() else np.nan
+        for rows in taken
+    ]
     score = model.score(X[~labeled], truth[~labeled])
     left.plot(range(1, 5), [100 * rows.sum() / (~labeled).sum() for rows in taken], "o-")
     right.plot(range(1, 5), wrong, "o-", label=f"{name}: {score:.0%} right in the end")
@@ -58,5 +66,5 @@ figure.legend(loc="outside lower center", ncols=2)
 plt.show()
 
 # %%
-# One seed of one data set shows that it runs, not which is best. :doc:`plot_4_own_dataset` puts methods into a
-# study.
+# One seed of one data set shows that it runs, not which is best. :doc:`plot_4_own_dataset` puts
+# methods into a study.

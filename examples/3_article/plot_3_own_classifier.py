@@ -2,11 +2,12 @@
 Your own base classifier
 ========================
 
-Self-training works around any classifier of scikit-learn with ``predict_proba``. If the classifier also has
-``predict_head_proba``, an array of shape (rows, members, classes), its members can be asked how far they agree:
-T-similarity needs no more. Here the members are nearest class means, each on its own random half of the columns.
-**The labels on which the members agree are right far more often than the others.** (Voting, bagging and forest
-classifiers of scikit-learn need nothing at all: their ``estimators_`` are the members.)
+Self-training works around any classifier of scikit-learn with ``predict_proba``. If the classifier
+also has ``predict_head_proba``, an array of shape (rows, members, classes), its members can be
+asked how far they agree: T-similarity needs no more. Here the members are nearest class means, each
+on its own random half of the columns. **The labels on which the members agree are right far more
+often than the others.** (Voting, bagging and forest classifiers of scikit-learn need nothing at
+all: their ``estimators_`` are the members.)
 """
 
 import matplotlib.pyplot as plt
@@ -42,14 +43,18 @@ class HalvesOfColumns(ClassifierMixin, BaseEstimator):
 
 
 # %%
-# It is given the labelled rows alone: a classifier with a parameter ``unlabeled`` would get all of them.
+# It is given the labelled rows alone: a classifier with a parameter ``unlabeled`` would get all of
+# them.
 
 X, truth = load_digits(return_X_y=True)
 X = X / 16
 labeled = selection_biased(X, truth, n_labeled=100, r=1.5, random_state=0)
 y = np.where(labeled, truth, -1)
 model = chary.SelfTrainingClassifier(HalvesOfColumns(), confidence="t_similarity").fit(X, y)
-confidence, right = model.predict_confidence(X[~labeled]), model.predict(X[~labeled]) == truth[~labeled]
+confidence, right = (
+    model.predict_confidence(X[~labeled]),
+    model.predict(X[~labeled]) == truth[~labeled],
+)
 
 # %%
 # Rows in ten groups of the same size, from those on which the members agree least to the others.
@@ -58,6 +63,10 @@ groups = np.array_split(np.argsort(confidence), 10)
 figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
 bars = ax.bar(range(10), [100 * right[rows].mean() for rows in groups], color="#0072B2")
 ax.bar_label(bars, fmt="%.0f")
-ax.set(xticks=range(10), xticklabels=[f"{confidence[rows].mean():.2f}" for rows in groups], ylim=(0, 110))
+ax.set(
+    xticks=range(10),
+    xticklabels=[f"{confidence[rows].mean():.2f}" for rows in groups],
+    ylim=(0, 110),
+)
 ax.set(xlabel="T-similarity, mean of the group", ylabel="right labels, percent")
 plt.show()

@@ -2,10 +2,11 @@
 Your own figure from stored results
 ===================================
 
-Every stored study can be read without running anything: ``import_results(...).to_frame()`` has a row for each
-run: data set, labelling, method, seed and what was measured. **Thirteen data sets, nine seeds: what
-self-training with a curriculum gains or loses against the network alone, run by run, with either confidence.**
-To draw the figure of a study itself, call ``studies.draw(study, results)``.
+Every stored study can be read without running anything: ``import_results(...).to_frame()`` has a
+row for each run: data set, labelling, method, seed and what was measured. **Thirteen data sets,
+nine seeds: what self-training with a curriculum gains or loses against the network alone, run by
+run, with either confidence.** To draw the figure of a study itself, call
+``studies.draw(study, results)``.
 """
 
 from pathlib import Path
@@ -33,6 +34,8 @@ for method, title, shift, color in (
         ax.plot(runs.mean(), place + shift, "|", color=color, markersize=10, markeredgewidth=2)
     ax.plot([], [], "|", color=color, markeredgewidth=2, label=title)
 ax.axvline(0, color="black", linewidth=0.8)
-ax.set(yticks=range(len(names)), yticklabels=names, xlabel="points of accuracy over the network alone")
+ax.set(
+    yticks=range(len(names)), yticklabels=names, xlabel="points of accuracy over the network alone"
+)
 ax.legend()
 plt.show()

@@ -1,7 +1,7 @@
 """chary labels the rest of a table from a few labels that were not picked at random.
 
-The rooms of the house, in the order the data flows. A room is a folder that answers one question; its ``__init__``
-is its door. Each may use the rooms above it, and no other:
+The rooms of the house, in the order the data flows. A room is a folder that answers one question;
+its ``__init__`` is its door. Each may use the rooms above it, and no other:
 
     ``method``       arrays only: labels, confidence, network, policies, self-training, theory
     ``tables``       files and frames of any kind; kinds of columns; the target
@@ -13,9 +13,9 @@ is its door. Each may use the rooms above it, and no other:
     ``cli``          the commands
     ``torch``        diverse heads on any PyTorch backbone (uses ``method`` only)
 
-Open to all: ``options`` (everything a user can choose, in one object), ``_sklearn`` (every private name of
-scikit-learn that is used), ``_files`` (the one atomic write), ``_words`` (how a value, a share, a list is shown to
-a person). See ``CONTRIBUTING.md``.
+Open to all: ``options`` (everything a user can choose, in one object), ``_sklearn`` (every private
+name of scikit-learn that is used), ``_files`` (the one atomic write), ``_words`` (how a value, a
+share, a list is shown to a person). See ``CONTRIBUTING.md``.
 
 The names below are loaded when they are touched: importing chary imports nothing.
 """

@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, and one clear sentence where one cannot be written.
 
-Every output of chary goes through here: to a temporary file beside it, flushed to the disk, then renamed.
+Every output of chary goes through here: to a temporary file beside it, flushed to the disk, then
+renamed.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ except ImportError:  # Windows, where a file that is open cannot be deleted anyw
 GivenPath = str | os.PathLike[str]
 
 _WINDOWS = os.name == "nt"
-# Folders whose files are no files: what is put there is lost at the next start, or speaks to a device.
+# Folders whose files are no files: what is put there is lost at the next start, or speaks to a
+# device.
 _OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
 _MOUNTED = ("/net", "/afs", "/smb", "/Network")
-# What a disk says when it takes no more, whoever wrote to it; other errors may be about other files.
+# What a disk says when it takes no more, whoever wrote to it; other errors may be about other
+# files.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _of_this_thread = local()  # the folders that it has for itself
@@ -44,9 +47,10 @@ class OutputError(OSError):
 def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only once everything in it is on the disk.
 
-    The bytes go to a temporary file in the same folder, which is flushed and renamed when the block ends,
-    and removed when the block fails. Without ``overwrite`` whatever has the name is left alone, a link that leads
-    nowhere too. With it a link is replaced, and what it leads to stays as it is; a file keeps its permissions.
+    The bytes go to a temporary file in the same folder, which is flushed and renamed when the block
+    ends, and removed when the block fails. Without ``overwrite`` whatever has the name is left
+    alone, a link that leads nowhere too. With it a link is replaced, and what it leads to stays as
+    it is; a file keeps its permissions.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -60,10 +64,13 @@ def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[Binary
 
 
 @contextmanager
-def atomic_writes(paths: Sequence[GivenPath], *, overwrite: bool = False) -> Iterator[list[BinaryIO]]:
+def atomic_writes(
+    paths: Sequence[GivenPath], *, overwrite: bool = False
+) -> Iterator[list[BinaryIO]]:
     """Open several files that take their names one after the other, once all are on the disk.
 
-    The first takes its name last: where that is new, so are the others, even if the machine stops midway.
+    The first takes its name last: where that is new, so are the others, even if the machine stops
+    midway.
     """
     finals = [Path(path) for path in paths]
     for path in finals:
@@ -108,11 +115,19 @@ def make_folders(paths: Iterable[GivenPath]) -> None:
 def sole_writer(path: GivenPath) -> Iterator[None]:
     """While this lasts, nobody else who asks for a file of the same folder has it; no file is left behind.
 
-    Where the name is a link, the folder is that of the file it leads to. A thread that has it may ask again. Where
-    the system, or the file system, has no such locks, nobody is kept out.
+    Where the name is a link, the folder is that of the file it leads to. A thread that has it may
+    ask again. Where the system, or the file system, has no such locks, nobody is kept out.
     """
-    folder, held = os.path.dirname(os.path.realpath(path)), vars(_of_this_thread).setdefault("folders", set())
-    if fcntl is None or not hasattr(os, "O_DIRECTORY") or folder in held or not os.access(folder, os.R_OK):
+    folder, held = (
+        os.path.dirname(os.path.realpath(path)),
+        vars(_of_this_thread).setdefault("folders", set()),
+    )
+    if (
+        fcntl is None
+        or not hasattr(os, "O_DIRECTORY")
+        or folder in held
+        or not os.access(folder, os.R_OK)
+    ):
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -129,7 +144,8 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     """Refuse, before any work, outputs that could not be written after it; nothing of the attempt stays.
 
-    A little is written under a temporary name in every folder, or in the one that it will be made in.
+    A little is written under a temporary name in every folder, or in the one that it will be made
+    in.
     """
     finals = [Path(path).absolute() for path in paths]
     for path in finals:
@@ -170,7 +186,9 @@ def is_on_this_machine(path: GivenPath) -> bool:
     if is_address(text) or text.startswith("//"):
         return False
     plain = os.path.normpath(text).replace("\\", "/")
-    return not any(plain == root or plain.startswith(f"{root}/") for root in (*_OF_THE_SYSTEM, *_MOUNTED))
+    return not any(
+        plain == root or plain.startswith(f"{root}/") for root in (*_OF_THE_SYSTEM, *_MOUNTED)
+    )
 
 
 def why_unreadable(path: GivenPath) -> str | None:
@@ -250,11 +268,17 @@ def _refuse(path: Path, overwrite: bool) -> None:
     if not overwrite:
         raise _there(path)
     if not (os.path.isfile(path) or (path.is_symlink() and not path.exists())):
-        raise OutputError(f"{path} exists and is not a file, so it cannot be replaced; choose another name.")
+        raise OutputError(
+            f"{path} exists and is not a file, so it cannot be replaced; choose another name."
+        )
 
 
 def _there(path: Path) -> FileExistsError:
-    what = "is a link that leads nowhere" if path.is_symlink() and not path.exists() else "exists already"
+    what = (
+        "is a link that leads nowhere"
+        if path.is_symlink() and not path.exists()
+        else "exists already"
+    )
     return FileExistsError(f"{path} {what}; choose another name, or allow overwriting it.")
 
 
@@ -264,12 +288,19 @@ def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[N
         yield
     except Exception as error:
         number = _number_of(error)
-        if number is None or (only and number not in only):  # an error that is a sentence has no number
+        if number is None or (
+            only and number not in only
+        ):  # an error that is a sentence has no number
             raise
         folder, why = paths[0].parent, os.strerror(number).lower()
         if number == errno.ENAMETOOLONG:
-            name = max((part for path in paths for part in path.parts), key=lambda part: len(os.fsencode(part)))
-            raise OutputError(f"{shown(name, 80)} is too long a name for a file; choose a shorter one.") from None
+            name = max(
+                (part for path in paths for part in path.parts),
+                key=lambda part: len(os.fsencode(part)),
+            )
+            raise OutputError(
+                f"{shown(name, 80)} is too long a name for a file; choose a shorter one."
+            ) from None
         if _WINDOWS and number == errno.EACCES and any(map(os.path.isfile, paths)):
             names = listed([path.name for path in paths if path.is_file()], "or")
             raise OutputError(

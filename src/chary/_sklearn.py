@@ -1,7 +1,8 @@
 """Every private name of scikit-learn that chary uses, once: here to look when a new release moves one.
 
-Besides these, estimators state ``_parameter_constraints`` and call ``_validate_params``, as scikit-learn's own do.
-Trees are plain arrays outside of this file; here they are put into the compiled trees that scikit-learn walks.
+Besides these, estimators state ``_parameter_constraints`` and call ``_validate_params``, as
+scikit-learn's own do. Trees are plain arrays outside of this file; here they are put into the
+compiled trees that scikit-learn walks.
 """
 
 from __future__ import annotations
@@ -98,7 +99,9 @@ def compiled_forest_tree(nodes: Nodes, n_features: int) -> Callable[[Any], Float
     own["left_child"], own["right_child"], own["feature"] = nodes.left, nodes.right, nodes.feature
     own["threshold"], own["missing_go_to_left"] = nodes.threshold, nodes.missing_left
     values = np.ascontiguousarray(nodes.value[:, None])  # (N, 1, K): there is one target
-    tree.__setstate__({"max_depth": len(own), "node_count": len(own), "nodes": own, "values": values})
+    tree.__setstate__(
+        {"max_depth": len(own), "node_count": len(own), "nodes": own, "values": values}
+    )
     return tree.predict
 
 
@@ -107,7 +110,11 @@ def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
     own = np.zeros(len(nodes.feature), PREDICTOR_RECORD_DTYPE)
     leaf = nodes.feature < 0
     own["value"], own["is_leaf"], own["num_threshold"] = nodes.value[:, 0], leaf, nodes.threshold
-    for name, column in (("feature_idx", nodes.feature), ("left", nodes.left), ("right", nodes.right)):
+    for name, column in (
+        ("feature_idx", nodes.feature),
+        ("left", nodes.left),
+        ("right", nodes.right),
+    ):
         own[name] = np.where(leaf, 0, column)
     own["missing_go_to_left"] = nodes.missing_left
     no_category, no_map = np.zeros((0, 8), np.uint32), np.zeros(0, np.uint32)

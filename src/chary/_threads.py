@@ -12,9 +12,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of the table.
+# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of
+# the table.
 _MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
-_used = _lost = False  # whether threads of Polars were started by chary, and whether a fork left them behind
+_used = _lost = (
+    False  # whether threads of Polars were started by chary, and whether a fork left them behind
+)
 
 
 def refuse_after_fork() -> None:
@@ -67,8 +70,8 @@ _no_warning, _one_of_blas = _Shared(_ignore_many_classes), _Shared(_limit_blas)
 def same_warnings() -> Iterator[None]:
     """Filters of warnings are afterwards what they were before; meanwhile, nobody is told of many classes.
 
-    Scikit-learn sets them for a moment, and puts them back; of several threads, each what another had set. The
-    last one that is at work puts back what was before the first.
+    Scikit-learn sets them for a moment, and puts them back; of several threads, each what another
+    had set. The last one that is at work puts back what was before the first.
     """
     if getattr(sys.flags, "context_aware_warnings", False):  # each thread has its own
         with warnings.catch_warnings():
@@ -82,9 +85,9 @@ def same_warnings() -> Iterator[None]:
 def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
     """Hold BLAS or OpenMP at one thread for work so small that more of them would only wait for each other.
 
-    What is computed is then the same to the bit whatever the number of threads before. Of OpenMP every Python
-    thread has a number of its own. That of BLAS is one for the whole process: several may ask for it at the same
-    time, and the last of them puts back what was before the first.
+    What is computed is then the same to the bit whatever the number of threads before. Of OpenMP
+    every Python thread has a number of its own. That of BLAS is one for the whole process: several
+    may ask for it at the same time, and the last of them puts back what was before the first.
     """
     return _one_of_blas() if api == "blas" else _controller(api).limit(limits=1, user_api=api)
 

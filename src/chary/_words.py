@@ -24,7 +24,9 @@ def visible(text: object, limit: int = 80) -> str:
     """
     text = str(text)
     text = text.replace("\xa0", " ").replace("\u202f", " ")  # spaces that numbers are written with
-    seen = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit])
+    seen = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit]
+    )
     return seen if len(seen) <= limit and len(text) <= limit else f"{seen[: limit - 3]}..."
 
 
@@ -45,7 +47,9 @@ def percent(share: float) -> str:
     """
     tenths = math.floor((1000 if 0 < share < 0.1 else 10_000) * share + 0.5 + 1e-9)
     return (
-        f"{tenths / 10:.1f}%" if 0 < share < 0.1 and tenths < 100 else f"{math.floor(100 * share + 0.5 + 1e-9)}%"
+        f"{tenths / 10:.1f}%"
+        if 0 < share < 0.1 and tenths < 100
+        else f"{math.floor(100 * share + 0.5 + 1e-9)}%"
     )
 
 
@@ -153,7 +157,11 @@ class Parameter(NamedTuple):
     value: str | None = None
 
     def __str__(self) -> str:
-        return f"the parameter {self.name}" if self.value is None else f"{self.name}={shown(self.value)}"
+        return (
+            f"the parameter {self.name}"
+            if self.value is None
+            else f"{self.name}={shown(self.value)}"
+        )
 
     def __format__(self, spec: str) -> str:
         """Marked in the text of a sentence, from which ``parts_of`` takes it out again."""
@@ -178,4 +186,6 @@ def parts_of(sentence: str) -> list[str | Parameter]:
     ['Pass ', Parameter(name='drop', value=None), '.']
     """
     pieces = _MARKED.split(sentence)
-    return [Parameter(*json.loads(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if piece]
+    return [
+        Parameter(*json.loads(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if piece
+    ]

@@ -1,11 +1,11 @@
 """Saving a fitted model in one file and loading it again: arrays as safetensors, the rest as JSON.
 
-Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the names of classes
-come from a fixed list (``CLASSES``), and a checksum over description and arrays. Loading builds objects of listed
-classes from plain values and has each estimator predict two rows; a file that does not fit together is refused.
-What a file makes in memory is bounded by its own size. A class of scikit-learn is kept as the parameters that
-differ from its defaults and the listed attributes, its trees as plain arrays, so that a file depends on no version
-of it.
+Nothing in a file is executed. Its metadata holds a JSON description of the model, in which the
+names of classes come from a fixed list (``CLASSES``), and a checksum over description and arrays.
+Loading builds objects of listed classes from plain values and has each estimator predict two rows;
+a file that does not fit together is refused. What a file makes in memory is bounded by its own
+size. A class of scikit-learn is kept as the parameters that differ from its defaults and the listed
+attributes, its trees as plain arrays, so that a file depends on no version of it.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
 # A text array takes at most so many bytes for each of those that it has in the file.
 _MOST_GROWTH = 64
 _MOST_FEATURES = 2**20
-# What may hold numbers that are infinite or missing: the offset of a class that a prior gives no share, and
-# records that predict nothing.
+# What may hold numbers that are infinite or missing: the offset of a class that a prior gives no
+# share, and records that predict nothing.
 _FREE = ("class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
 Arrays = dict[str, NDArray[Any]]
@@ -68,10 +68,11 @@ def save_model(model: Any, path: str | os.PathLike[str], *, force: bool = False)
     Parameters
     ----------
     model : TablePreparation, DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier, Pipeline
-        A ``SelfTrainingClassifier`` around one of the others, or a ``Pipeline`` of them. The members of a mixed
-        ensemble may be logistic regressions, extra trees, histogram gradient boosting of numbers, and pipelines of
-        these with a ``StandardScaler`` or ``QuantileTransformer``. Not kept are a
-        ``random_state`` that is a generator, and the seconds that rounds took.
+        A ``SelfTrainingClassifier`` around one of the others, or a ``Pipeline`` of them. The
+        members of a mixed ensemble may be logistic regressions, extra trees, histogram gradient
+        boosting of numbers, and pipelines of these with a ``StandardScaler`` or
+        ``QuantileTransformer``. Not kept are a ``random_state`` that is a generator, and the
+        seconds that rounds took.
     path : path
         Usually ends in ``.chary``. The file is there whole or not at all.
     force : bool, default=False
@@ -87,20 +88,26 @@ def model_bytes(model: Any) -> bytes:
         check_is_fitted(model)
     arrays: Arrays = {}
     description = json.dumps({"model": _pack(model, arrays)}, allow_nan=False)
-    data = _file(arrays, {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)})
+    data = _file(
+        arrays,
+        {"format": FORMAT, "description": description, "sha256": _checksum(description, arrays)},
+    )
     try:
         load_bytes(data)
     except ModelFileError as error:
         kind = type(model).__name__
-        raise ModelFileError(f"This {kind} was not saved, as it could not be loaded again: {error}") from error
+        raise ModelFileError(
+            f"This {kind} was not saved, as it could not be loaded again: {error}"
+        ) from error
     return data
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Load a model saved by :func:`save_model`; its predictions are those of the saved one to the bit.
 
-    Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain arrays: instead of
-    an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
+    Whatever versions of scikit-learn it was saved and is loaded with. Trees come back as plain
+    arrays: instead of an ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which
+    predicts the same.
 
     Parameters
     ----------
@@ -118,7 +125,9 @@ def read_model_file(path: str | os.PathLike[str]) -> bytes:
         if not stat.S_ISREG(state.st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         if state.st_size > _MAX_BYTES:
-            raise ModelFileError(f"{name} has {state.st_size:,} bytes, more than a model of chary can have.")
+            raise ModelFileError(
+                f"{name} has {state.st_size:,} bytes, more than a model of chary can have."
+            )
         with open(path, "rb") as file:
             return file.read(state.st_size)
     except OSError as error:
@@ -146,7 +155,9 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
     except ModelFileError:
         raise
     except Exception:  # whatever a hostile file provokes ends here, before anything of it is used
-        raise ModelFileError(f"{name} is damaged or not a model file of chary; copy or train it again.") from None
+        raise ModelFileError(
+            f"{name} is damaged or not a model file of chary; copy or train it again."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -155,7 +166,9 @@ class DriftReference:
 
     n_rows: int
     ranges: NDArray[np.float32]  # (numbers, 2) of the features that are numbers
-    counts: NDArray[np.int64]  # (e,) rows outside each range, with a new value and without one, by column
+    counts: NDArray[
+        np.int64
+    ]  # (e,) rows outside each range, with a new value and without one, by column
 
     def fits(self, preparation: TablePreparation) -> bool:
         """Whether one from a file can be about the features of a preparation."""
@@ -180,7 +193,9 @@ def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
     """The bytes of a safetensors file; the library itself puts the metadata into another order each time."""
     data = safetensors.numpy.save(arrays)
     start = 8 + int.from_bytes(data[:8], "little")
-    header = json.dumps({"__metadata__": metadata, **json.loads(data[8:start])}, separators=(",", ":")).encode()
+    header = json.dumps(
+        {"__metadata__": metadata, **json.loads(data[8:start])}, separators=(",", ":")
+    ).encode()
     header += b" " * (-len(header) % 8)
     return len(header).to_bytes(8, "little") + header + data[start:]
 
@@ -238,7 +253,9 @@ def _with_plain_trees(value: Any) -> Any:
     try:
         return plain_trees(value)
     except (ValueError, AttributeError) as error:
-        raise ModelFileError(f"A {type(value).__name__} of this kind cannot be saved: {error}.") from error
+        raise ModelFileError(
+            f"A {type(value).__name__} of this kind cannot be saved: {error}."
+        ) from error
 
 
 def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
@@ -247,12 +264,20 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
         arrays[name] = np.ascontiguousarray(array)
         return {"array": name}
     if array.dtype.kind not in "UO":
-        raise ModelFileError(f"An array of {array.dtype} cannot be saved; chary saves numbers, text and objects.")
+        raise ModelFileError(
+            f"An array of {array.dtype} cannot be saved; chary saves numbers, text and objects."
+        )
     position: dict[Any, int] = {}  # each distinct value once; 1, 1.0 and True are kept apart
-    codes = [position.setdefault((type(item), item), len(position)) for item in array.ravel().tolist()]
+    codes = [
+        position.setdefault((type(item), item), len(position)) for item in array.ravel().tolist()
+    ]
     arrays[name] = np.array(codes, dtype=np.int64).reshape(array.shape)
     values = [_pack(item, arrays) for _, item in position]
-    return {"values": values, "codes": name, "dtype": "text" if array.dtype.kind == "U" else "object"}
+    return {
+        "values": values,
+        "codes": name,
+        "dtype": "text" if array.dtype.kind == "U" else "object",
+    }
 
 
 def _unpack(node: Any, arrays: Arrays) -> Any:
@@ -282,8 +307,8 @@ def _unpack(node: Any, arrays: Arrays) -> Any:
 def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
     """The values by their codes; as an array of text only if that takes about as much room as it has in the file.
 
-    NumPy gives every text of an array the room of the longest: one of a million letters, told once, could take
-    gigabytes. As objects they are shared, and compare and print the same.
+    NumPy gives every text of an array the room of the longest: one of a million letters, told once,
+    could take gigabytes. As objects they are shared, and compare and print the same.
     """
     _require(codes.dtype.kind in "iu" and all(map(_is_scalar, values)))
     unique = np.empty(len(values), dtype=object)
@@ -293,7 +318,11 @@ def _looked_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[An
         return looked_up
     lengths = [len(value) for value in values]
     in_memory = 4 * max(lengths, default=0) * codes.size
-    return looked_up.astype(str) if in_memory <= _MOST_GROWTH * (codes.nbytes + sum(lengths)) else looked_up
+    return (
+        looked_up.astype(str)
+        if in_memory <= _MOST_GROWTH * (codes.nbytes + sum(lengths))
+        else looked_up
+    )
 
 
 # ---------------------------------------------------------------- classes that a file may hold
@@ -316,7 +345,15 @@ _GUESSES = ("guess_column_", "guess_features_", "guess_patterns_", "guess_codes_
 
 # Estimators, of chary's own or of scikit-learn, and what ``fit`` sets.
 FITTED: dict[type, tuple[str, ...]] = {
-    DiverseEnsembleClassifier: (*_SEEN, "classes_", "mean_", "scale_", "network_", "loss_curve_", *_PRIOR),
+    DiverseEnsembleClassifier: (
+        *_SEEN,
+        "classes_",
+        "mean_",
+        "scale_",
+        "network_",
+        "loss_curve_",
+        *_PRIOR,
+    ),
     MixedEnsembleClassifier: (*_SEEN, "classes_", "members_", "weights_", "scales_", *_PRIOR),
     SelfTrainingClassifier: _SELF_TRAINING,
     KeptGuessesClassifier: (*_SELF_TRAINING, *_GUESSES),
@@ -375,11 +412,17 @@ def _estimator_state(model: Any) -> dict[str, Any]:
         params["random_state"] = None
     if type(model).__module__.startswith("sklearn."):
         defaults = signature(type(model)).parameters
-        params = {name: value for name, value in params.items() if repr(value) != repr(defaults[name].default)}
+        params = {
+            name: value
+            for name, value in params.items()
+            if repr(value) != repr(defaults[name].default)
+        }
         in_order = names
     fitted = {name: vars(model)[name] for name in in_order if name in names and name in vars(model)}
     if "history_" in fitted:  # without the seconds: the same run writes the same file
-        rounds = [{k: v for k, v in record.items() if k != "seconds"} for record in fitted["history_"]]
+        rounds = [
+            {k: v for k, v in record.items() if k != "seconds"} for record in fitted["history_"]
+        ]
         fitted["history_"] = rounds
     return {"params": params, "fitted": fitted}
 
@@ -406,16 +449,25 @@ def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]
 def _try_out(model: Any) -> None:
     """Have a fitted estimator make finite numbers, as many as it should, of zeros and of ones.
 
-    Each is a row by itself: of an array that would fit some number of rows alone, more than one row comes out.
+    Each is a row by itself: of an array that would fit some number of rows alone, more than one row
+    comes out.
     """
     n_features = model.n_features_in_
     _require(isinstance(n_features, int | np.integer) and 1 <= n_features <= _MOST_FEATURES)
     columns = getattr(model, _COLUMN_NAMES, None)
-    _require(columns is None or (len(columns) == n_features and _is_tuple_of_texts(tuple(columns.tolist()))))
+    _require(
+        columns is None
+        or (len(columns) == n_features and _is_tuple_of_texts(tuple(columns.tolist())))
+    )
     _require(not hasattr(model, "classes_") or _is_classes(model.classes_))
     _require(not hasattr(model, "whole") or model.whole())
-    if isinstance(model, QuantileTransformer):  # what lies between two that are not in order has no place
-        _require((np.diff(model.references_) >= 0).all() and (np.diff(model.quantiles_, axis=0) >= 0).all())
+    if isinstance(
+        model, QuantileTransformer
+    ):  # what lies between two that are not in order has no place
+        _require(
+            (np.diff(model.references_) >= 0).all()
+            and (np.diff(model.quantiles_, axis=0) >= 0).all()
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for row in (np.zeros((1, n_features)), np.ones((1, n_features))):
@@ -439,7 +491,9 @@ def _restore_network(params: NDArray[Any], **sizes: Any) -> Network:
     return network
 
 
-def _restore_table(params: dict[str, Any], columns: list[Column], statistics: dict[str, Any]) -> TablePreparation:
+def _restore_table(
+    params: dict[str, Any], columns: list[Column], statistics: dict[str, Any]
+) -> TablePreparation:
     _require(len({column.name for column in columns}) == len(columns))
     _require(any(column.used for column in columns))
     _require(all(map(_is_tuple_of_texts, params.values())))
@@ -509,7 +563,9 @@ def _require_finite(value: Any) -> None:
 
 
 def _is_array(array: Any, *shape: int, dtype: Any) -> bool:
-    return isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
+    return (
+        isinstance(array, np.ndarray) and np.issubdtype(array.dtype, dtype) and array.shape == shape
+    )
 
 
 def _is_scalar(value: Any) -> bool:

@@ -1,8 +1,9 @@
 """Everything a user can choose when labelling or judging a table, in one object.
 
-The command line, Python and the page in the browser all build an ``Options`` and hand it down as it is. A field
-says here, once, what it means, which commands take it, how it is typed and how it is read; the commands are made
-from that, and every command that chary prints is written by ``Options.command``, so that no option is forgotten.
+The command line, Python and the page in the browser all build an ``Options`` and hand it down as it
+is. A field says here, once, what it means, which commands take it, how it is typed and how it is
+read; the commands are made from that, and every command that chary prints is written by
+``Options.command``, so that no option is forgotten.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ AUDIT_SIZE = 30  # rows to draw where nobody says how many
 FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
 # The parts of a command's help; options that are used often stand above them.
-FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = "Files", "Target and columns", "Learning", "Audit", "Output"
+FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = (
+    "Files",
+    "Target and columns",
+    "Learning",
+    "Audit",
+    "Output",
+)
 _LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
 _ALL = f"{_LABELLING} judge"
 _READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
@@ -74,7 +81,9 @@ def read_requirement(text: str, flag: str = "--require") -> float:
     """
     what, _, share = text.partition(">=")
     if what.strip() != "accuracy":
-        raise ValueError(f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'.")
+        raise ValueError(
+            f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'."
+        )
     return read_share(share.strip(), f"{flag} accuracy")
 
 
@@ -94,7 +103,9 @@ def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, f
         if not name or not math.isfinite(share):
             problem = "is not understood; give NAME=SHARE, such as yes=30%, for each class, or the word labeled"
         elif _SEVERAL_SHARES.search(name):
-            problem = "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
+            problem = (
+                "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
+            )
         elif share > 1 and "%" not in number:
             problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
         elif name in shares:
@@ -120,16 +131,23 @@ def read_size(text: str, flag: str = "--memory") -> int:
 
 
 def _option(
-    commands: str, typed: str, help: str, default: Any = None, *, group: str | None = None, **more: Any
+    commands: str,
+    typed: str,
+    help: str,
+    default: Any = None,
+    *,
+    group: str | None = None,
+    **more: Any,
 ) -> Any:
     """A field of ``Options``.
 
-    ``commands`` are those that take it, with ! those that cannot do without it. ``typed`` is how it is typed: its
-    flags, if these are not its name, and a word for what follows. A FILE, FOLDER or SHARE is read as such, a bool
-    as default makes a flag, a tuple an option that can be repeated, a ``min`` a whole number. What ``help`` says
-    last, in [ ], is what happens without it; it is listed in ``group``. ``kind`` is the type of what is typed,
-    ``read`` makes the value of it and of the flag, and ``write`` turns that back (into a list if the option is
-    repeated). Further parameters are those of ``typer.Option``.
+    ``commands`` are those that take it, with ! those that cannot do without it. ``typed`` is how it
+    is typed: its flags, if these are not its name, and a word for what follows. A FILE, FOLDER or
+    SHARE is read as such, a bool as default makes a flag, a tuple an option that can be repeated, a
+    ``min`` a whole number. What ``help`` says last, in [ ], is what happens without it; it is
+    listed in ``group``. ``kind`` is the type of what is typed, ``read`` makes the value of it and
+    of the flag, and ``write`` turns that back (into a list if the option is repeated). Further
+    parameters are those of ``typer.Option``.
     """
     flags = [word for word in typed.split() if word.startswith("-")]
     word = " ".join(typed.split()[len(flags) :])
@@ -147,9 +165,15 @@ def _option(
     if help.endswith("]"):
         help, _, more["show_default"] = help[:-1].rpartition(" [")
     required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
-    about |= {"commands": commands.replace("!", "").split(), "required": required, "help": help, "flags": flags}
+    about |= {
+        "commands": commands.replace("!", "").split(),
+        "required": required,
+        "help": help,
+        "flags": flags,
+    }
     return field(
-        default=default, metadata={**about, "typer": {**more, "rich_help_panel": group, "metavar": word or None}}
+        default=default,
+        metadata={**about, "typer": {**more, "rich_help_panel": group, "metavar": word or None}},
     )
 
 
@@ -166,20 +190,34 @@ class Options:
         "label! diagnose! review draw!", "--target -t COLUMN", "The column with the labels."
     )
     labels: Names = _option(
-        "judge! review", "--labels -l COLUMN", "A column of labels to judge; give two to compare them.", ()
+        "judge! review",
+        "--labels -l COLUMN",
+        "A column of labels to judge; give two to compare them.",
+        (),
     )
     confidence: str | None = _option(
         "judge review", "COLUMN", "A column of numbers: the larger, the more certain the label."
     )
-    unlabeled: Names = _option(_ALL, "VALUE", "A value that means no label, like an empty cell.", ())
+    unlabeled: Names = _option(
+        _ALL, "VALUE", "A value that means no label, like an empty cell.", ()
+    )
     classes: Names = _column(
-        _ALL, "--class VALUE", "A value that is a class although it looks missing (unknown, 99).", ()
+        _ALL,
+        "--class VALUE",
+        "A value that is a class although it looks missing (unknown, 99).",
+        (),
     )
     drop: Names = _option(_LABELLING, "COLUMN", "Leave a column out.", ())
-    categorical: Names = _option(_LABELLING, "COLUMN", "A column of categories, such as postcodes.", ())
+    categorical: Names = _option(
+        _LABELLING, "COLUMN", "A column of categories, such as postcodes.", ()
+    )
     numeric: Names = _column(_LABELLING, "COLUMN", "A column of numbers.", ())
-    identifier: Names = _column(_LABELLING, "--identifier --id COLUMN", "A column that only identifies rows.", ())
-    missing: Names = _column(_LABELLING, "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9.", ())
+    identifier: Names = _column(
+        _LABELLING, "--identifier --id COLUMN", "A column that only identifies rows.", ()
+    )
+    missing: Names = _column(
+        _LABELLING, "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9.", ()
+    )
     dates: Names = _column(
         _LABELLING,
         "[COLUMN=]ORDER",
@@ -189,25 +227,38 @@ class Options:
     text: Names = _column(_LABELLING, "COLUMN", "A column of free text.", ())
     audit: GivenPath | None = _option("label judge", "FILE", "The filled-in sheet of random rows.")
     k: int = _option(
-        "draw judge", "-k --rows ROWS", "How many rows to draw. Decide before you look.", AUDIT_SIZE, min=2
+        "draw judge",
+        "-k --rows ROWS",
+        "How many rows to draw. Decide before you look.",
+        AUDIT_SIZE,
+        min=2,
     )
     checked: GivenPath | None = _audit(
         "label draw", "FILE", "The filled-in sheet of doubtful rows, from --check-sheet."
     )
-    check_sheet: bool = _audit("label draw", "", "Also write FILE.check.csv: doubtful rows to correct.", False)
+    check_sheet: bool = _audit(
+        "label draw", "", "Also write FILE.check.csv: doubtful rows to correct.", False
+    )
     class_prior: Mapping[Any, float] | str | None = _learning(
         "label draw review",
         "NAME=SHARE",
         "The share of a class among all rows, if you know it; once for each class.",
         kind=list[str],
         read=read_prior,
-        write=lambda given: given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()],
+        write=lambda given: (
+            given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()]
+        ),
     )
     aim: str = _option(
-        "label draw review", "AIM", "accuracy, or balanced: every class counts the same.", "accuracy"
+        "label draw review",
+        "AIM",
+        "accuracy, or balanced: every class counts the same.",
+        "accuracy",
     )
     error: float | None = _option(
-        "label draw review judge", "SHARE", "With --audit: accept rows with at most, say, 10% wrong."
+        "label draw review judge",
+        "SHARE",
+        "With --audit: accept rows with at most, say, 10% wrong.",
     )
     require: float | None = _audit(
         "judge",
@@ -218,9 +269,15 @@ class Options:
         write=lambda share: f"accuracy>={_written_share(share)}",
     )
     by: Names = _audit("judge", "COLUMN", "Show the accuracy for each value of a column.", ())
-    hide: Names = _audit("judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ())
-    show: Names = _audit("judge review", "COLUMN", "Show a column although it gives the label away.", ())
-    annotator: Names = _audit("judge review", "FILE", "Another person's answers: a filled-in sheet.", ())
+    hide: Names = _audit(
+        "judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ()
+    )
+    show: Names = _audit(
+        "judge review", "COLUMN", "Show a column although it gives the label away.", ()
+    )
+    annotator: Names = _audit(
+        "judge review", "FILE", "Another person's answers: a filled-in sheet.", ()
+    )
     learner: Any = _learning(
         "label draw",
         "NAME",
@@ -228,18 +285,29 @@ class Options:
         "auto",
     )
     rounds: int | None = _learning(
-        "label draw", "N", "Rounds of self-training. [0 or 1, depending on the labels]", min=0, max=20
+        "label draw",
+        "N",
+        "Rounds of self-training. [0 or 1, depending on the labels]",
+        min=0,
+        max=20,
     )
-    probabilities: bool = _output("label draw predict", "", "Add the probability of each class.", False)
+    probabilities: bool = _output(
+        "label draw predict", "", "Add the probability of each class.", False
+    )
     explain: bool = _output(
         "label draw", "", "Add the cells that decided each new label; slow on large tables.", False
     )
     delimiter: str | None = _file(_READ, "CHARACTER", "The delimiter of a CSV. [detected]")
     encoding: str | None = _file(_READ, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
     sheet: str | None = _file(_READ, "NAME", "Which sheet of an Excel workbook.")
-    header_row: int | None = _file(_READ, "N", "The row that holds the column names. [detected]", min=1)
+    header_row: int | None = _file(
+        _READ, "N", "The row that holds the column names. [detected]", min=1
+    )
     memory: int | None = _file(
-        "label draw predict", "SIZE", "The most memory to use, such as 2GB. [half of what is free]", read=read_size
+        "label draw predict",
+        "SIZE",
+        "The most memory to use, such as 2GB. [half of what is free]",
+        read=read_size,
     )
     seed: int | None = _learning(
         f"{_ALL} demo", "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
@@ -251,21 +319,40 @@ class Options:
         f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz. [that of FILE]",
     )
     threshold: float | None = _option(
-        "predict", "NUMBER", "Add chary_accept: is the confidence at least this?", kind=float, min=0, max=1
+        "predict",
+        "NUMBER",
+        "Add chary_accept: is the confidence at least this?",
+        kind=float,
+        min=0,
+        max=1,
     )
     scheduler: str | None = _file(
-        "predict", "ADDRESS", "The address of a Dask cluster that labels the files. [the cores of this machine]"
+        "predict",
+        "ADDRESS",
+        "The address of a Dask cluster that labels the files. [the cores of this machine]",
     )
     until_width: float | None = _option(
-        "fill", "SHARE", "For a sheet of chary judge: say when the interval is no wider than this, such as 20%."
+        "fill",
+        "SHARE",
+        "For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
     )
     table: Names = _option(
-        "fill", "FILE", "For --until-width: the table of the sheet. [the file of that name beside it]", ()
+        "fill",
+        "FILE",
+        "For --until-width: the table of the sheet. [the file of that name beside it]",
+        (),
     )
-    port: int = _output("review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535)
-    no_browser: bool = _option("review", "", "Print the address instead of opening a browser.", False)
+    port: int = _output(
+        "review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535
+    )
+    no_browser: bool = _option(
+        "review", "", "Print the address instead of opening a browser.", False
+    )
     force: bool = _option(
-        "label draw judge predict demo", "", "Overwrite files that are there, but no sheet with answers.", False
+        "label draw judge predict demo",
+        "",
+        "Overwrite files that are there, but no sheet with answers.",
+        False,
     )
     discard_answers: bool = _output(
         "label draw judge", "", "Replace a sheet that holds answers; a copy of it is kept.", False
@@ -277,10 +364,16 @@ class Options:
 
         With a ``command``, those alone that it takes.
         """
-        known = {one.name: one for one in fields(cls) if not command or command in one.metadata["commands"]}
+        known = {
+            one.name: one
+            for one in fields(cls)
+            if not command or command in one.metadata["commands"]
+        }
         unknown = [name for name in given if name not in known]
         if unknown:
-            raise TypeError(f"There is no option {unknown[0]!r}; the options are {', '.join(sorted(known))}.")
+            raise TypeError(
+                f"There is no option {unknown[0]!r}; the options are {', '.join(sorted(known))}."
+            )
         values = dict(given)
         for name, value in given.items():
             if isinstance(known[name].default, tuple):
@@ -293,7 +386,9 @@ class Options:
     @classmethod
     def typed(cls, **given: Any) -> Options:
         """From what was typed after a command; None and an empty list: nothing was."""
-        reader = {one.name: one.metadata["read"] or (lambda value, flag: value) for one in fields(cls)}
+        reader = {
+            one.name: one.metadata["read"] or (lambda value, flag: value) for one in fields(cls)
+        }
         chosen = {name: value for name, value in given.items() if value not in (None, [])}
         return cls(**{name: reader[name](value, flag_of(name)) for name, value in chosen.items()})
 
@@ -310,7 +405,9 @@ class Options:
     @property
     def reading(self) -> dict[str, Any]:
         """How files are read."""
-        return {name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")}
+        return {
+            name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")
+        }
 
     def folder(self, beside: Path) -> Path:
         """Where to write: the folder that was named, or that of the table."""
@@ -337,7 +434,9 @@ class Options:
         for one in fields(self):
             value = getattr(self, one.name)
             if command in one.metadata["commands"] and value != one.default:
-                chosen[one.name] = value if isinstance(value, bool) else one.metadata["write"](value)
+                chosen[one.name] = (
+                    value if isinstance(value, bool) else one.metadata["write"](value)
+                )
         return chosen
 
     def to_keep(self, command: str) -> dict[str, Any]:
@@ -347,7 +446,9 @@ class Options:
         """
         plain = (str, int, float, tuple, Mapping, os.PathLike)
         odd: dict[str, Any] = {
-            one.name: one.default for one in fields(self) if not isinstance(getattr(self, one.name), plain)
+            one.name: one.default
+            for one in fields(self)
+            if not isinstance(getattr(self, one.name), plain)
         }
         typed = replace(self, **odd).as_typed(command)
         return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
@@ -371,8 +472,16 @@ class Options:
             if about["kind"] is Path and not is_on_this_machine(texts):
                 continue
             with suppress(ValueError, TypeError):
-                typed = list(map(str, texts)) if kind is list else int(texts) if about["kind"] is int else texts
-                options = replace(options, **{one.name: getattr(cls.typed(**{one.name: typed}), one.name)})
+                typed = (
+                    list(map(str, texts))
+                    if kind is list
+                    else int(texts)
+                    if about["kind"] is int
+                    else texts
+                )
+                options = replace(
+                    options, **{one.name: getattr(cls.typed(**{one.name: typed}), one.name)}
+                )
         return options
 
 

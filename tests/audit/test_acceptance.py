@@ -99,7 +99,9 @@ def test_accepted_error_holds_under_biased_training_labels():
     for seed in range(10):
         X, y = make_classification(3000, 6, flip_y=0.02, class_sep=1.2, random_state=seed)
         labeled = np.zeros(len(X), bool)
-        labeled[rng.choice(len(X), 40, replace=False, p=np.exp(2 * X[:, 0]) / np.exp(2 * X[:, 0]).sum())] = True
+        labeled[
+            rng.choice(len(X), 40, replace=False, p=np.exp(2 * X[:, 0]) / np.exp(2 * X[:, 0]).sum())
+        ] = True
         labeled[[np.flatnonzero(y == c)[0] for c in (0, 1)]] = True
         model = LogisticRegression().fit(X[labeled], y[labeled])
         pool = model.predict_proba(X[~labeled]).max(axis=1)
@@ -117,7 +119,9 @@ def test_accepted_error_holds_under_biased_training_labels():
 
 def test_a_chance_just_as_small_as_asked_for_is_small_enough():
     pool = np.linspace(0, 1, 11)
-    assert accept_threshold([1.0], [True], pool, 0.6, 0.5).n_accepted == 11  # 0.4 is 0.8 of the risk
+    assert (
+        accept_threshold([1.0], [True], pool, 0.6, 0.5).n_accepted == 11
+    )  # 0.4 is 0.8 of the risk
 
 
 def test_fifty_right_rows_accept_all_at_five_six_and_seven_percent():
@@ -132,18 +136,25 @@ def test_a_larger_error_or_a_better_answer_never_accepts_fewer(seed, k, data):
     pool = rng.random(1000).round(int(rng.integers(1, 5)))
     rows = rng.choice(1000, k, replace=False)
     correct = rng.random(k) < rng.uniform(0.5, 1) ** (rng.uniform(0, 3) * (1 - pool[rows]))
-    accepted = [accept_threshold(pool[rows], correct, pool, k / 100).n_accepted for k in range(1, 60)]
+    accepted = [
+        accept_threshold(pool[rows], correct, pool, k / 100).n_accepted for k in range(1, 60)
+    ]
     assert accepted == sorted(accepted)
     better = correct.copy()
     better[data.draw(st.integers(0, k - 1))] = True
-    for error, before in zip((0.05, 0.1, 0.2), (accepted[4], accepted[9], accepted[19]), strict=True):
+    for error, before in zip(
+        (0.05, 0.1, 0.2), (accepted[4], accepted[9], accepted[19]), strict=True
+    ):
         assert accept_threshold(pool[rows], better, pool, error).n_accepted >= before
 
 
 def test_one_more_right_row_never_takes_away_that_all_are_accepted():
     pool = np.linspace(0, 1, 1000)
     for error in (0.01, 0.03, 0.05, 0.1):
-        enough = [accept_threshold(pool[:k], np.ones(k, bool), pool, error).n_accepted for k in range(2, 400)]
+        enough = [
+            accept_threshold(pool[:k], np.ones(k, bool), pool, error).n_accepted
+            for k in range(2, 400)
+        ]
         assert enough == sorted(enough)
 
 
@@ -179,7 +190,9 @@ def test_a_histogram_is_the_sorted_list(confidence, threshold):
 @given(SHARES, SHARES)
 def test_histograms_of_parts_add_up(one, other):
     both = ConfidenceHistogram.of(one).plus(ConfidenceHistogram.of(other))
-    np.testing.assert_array_equal(both.counts, ConfidenceHistogram.of(np.concatenate([one, other])).counts)
+    np.testing.assert_array_equal(
+        both.counts, ConfidenceHistogram.of(np.concatenate([one, other])).counts
+    )
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -188,9 +201,9 @@ def test_a_threshold_is_that_of_the_confidences_themselves(seed):
     pool = np.round(rng.beta(4, 2, 500), 4)
     audited = rng.choice(pool, 80, replace=False)
     correct = rng.random(80) < audited
-    assert accept_threshold(audited, correct, ConfidenceHistogram.of(pool), 0.2) == accept_threshold(
-        audited, correct, pool, 0.2
-    )
+    assert accept_threshold(
+        audited, correct, ConfidenceHistogram.of(pool), 0.2
+    ) == accept_threshold(audited, correct, pool, 0.2)
 
 
 def test_rounding_asks_for_no_row_more():
@@ -200,20 +213,34 @@ def test_rounding_asks_for_no_row_more():
 def audit_with(confidence, error):
     """All audited rows right, so that whatever is at least as confident as the least of them can be accepted."""
     rows, pool = np.arange(len(confidence)), ConfidenceHistogram.of(confidence)
-    acceptor = Acceptor(confidence, np.ones(len(confidence), dtype=bool), pool, pool, ConfidenceHistogram.of([]))
+    acceptor = Acceptor(
+        confidence, np.ones(len(confidence), dtype=bool), pool, pool, ConfidenceHistogram.of([])
+    )
     answers = AuditAnswers(rows, np.array(["a"] * len(rows), dtype=object), len(rows))
     right = np.ones(len(rows), dtype=bool)
-    return Audit(answers=answers, correct=right, population=len(rows), classes={}, acceptor=acceptor, error=error)
+    return Audit(
+        answers=answers,
+        correct=right,
+        population=len(rows),
+        classes={},
+        acceptor=acceptor,
+        error=error,
+    )
 
 
 def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
     labeled = np.array([True, False, False, False, False])
     confidence = np.array([1.0, 0.60906, 0.6091, 0.7, 0.2])
-    settled = np.array([True, True, True, False, True])  # the model would not give the fourth label again
+    settled = np.array(
+        [True, True, True, False, True]
+    )  # the model would not give the fourth label again
     audited = np.append(np.linspace(0.7, 1, 40), 0.6091)
     found = acceptable(audit_with(audited, 0.1), labeled, confidence, settled)
     assert found.tolist() == [True, True, True, False, False]
-    assert acceptable(audit_with(audited, 0.001), labeled, confidence, settled).tolist() == labeled.tolist()
+    assert (
+        acceptable(audit_with(audited, 0.001), labeled, confidence, settled).tolist()
+        == labeled.tolist()
+    )
     assert acceptable(audit_with(audited, None), labeled, confidence, settled) is None
     assert acceptable(None, labeled, confidence, settled) is None
 

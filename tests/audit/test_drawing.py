@@ -46,7 +46,9 @@ def test_a_draw_in_steps_is_the_draw_at_once(tmp_path, seed):
 def test_a_sheet_of_another_draw_grows_by_rows_that_it_has_not(tmp_path):
     path, own = tmp_path / "s.csv", np.arange(100, 110)
     with path.open("wb") as file:
-        write_audit(TABLE, "y", LABELS, own, file)  # of an older version, which did not say its seed
+        write_audit(
+            TABLE, "y", LABELS, own, file
+        )  # of an older version, which did not say its seed
     drawn(path, 40)
     found = numbers(path)
     assert found[:10] == own.tolist()
@@ -57,7 +59,9 @@ def test_a_sheet_of_another_draw_grows_by_rows_that_it_has_not(tmp_path):
 def test_rows_labelled_in_the_table_since_stay_of_the_draw(tmp_path):
     path = tmp_path / "s.csv"
     drawn(path, 10)
-    labels = target_labels(Table(FRAME.with_columns(y=pl.Series(answered_since(10))), "t.csv", ","), "y")
+    labels = target_labels(
+        Table(FRAME.with_columns(y=pl.Series(answered_since(10))), "t.csv", ","), "y"
+    )
     draw_sheet(path, unlabelled_rows(TABLE, "y", labels), 30)
     assert numbers(path) == draw(LABELS.labeled, 30, 0).tolist()
 
@@ -73,7 +77,9 @@ def test_a_sheet_from_which_rows_were_removed_does_not_grow(tmp_path):
     path = tmp_path / "s.csv"
     drawn(path, 10)
     pl.read_csv(path, infer_schema=False)[1:].write_csv(path)
-    with pytest.raises(TableError, match=r"1 row of the draw is not in s.csv; put what was removed back"):
+    with pytest.raises(
+        TableError, match=r"1 row of the draw is not in s.csv; put what was removed back"
+    ):
         drawn(path, 20)
 
 
@@ -181,7 +187,13 @@ def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
 
 def test_a_draw_is_the_same_for_good():
     """Enlarging a sheet of years ago needs the same numbers, whatever became of NumPy's samplers."""
-    assert draw(np.zeros(1_000_000, bool), 5, 0).tolist() == [799702, 299610, 199741, 598437, 406974]
+    assert draw(np.zeros(1_000_000, bool), 5, 0).tolist() == [
+        799702,
+        299610,
+        199741,
+        598437,
+        406974,
+    ]
 
 
 def test_a_draw_has_nothing_to_do_with_a_table_made_from_the_same_seed():

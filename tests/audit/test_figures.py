@@ -72,7 +72,9 @@ def test_kappa_is_that_of_scikit_learn(pairs):
 def test_kappa_is_of_the_answered_rows_and_a_row_without_label_agrees_with_nothing():
     truth, labels = ["a"] * 6 + ["b"] * 4 + ["a"] * 2, ["a"] * 5 + ["b"] * 4 + [None] + ["a"] * 2
     found = judge_labels(truth, labels, {"a": 60, "b": 30, None: 10}, skipped=np.arange(12) >= 10)
-    assert found.kappa == pytest.approx(cohen_kappa_score(truth[:10], [str(label) for label in labels[:10]]))
+    assert found.kappa == pytest.approx(
+        cohen_kappa_score(truth[:10], [str(label) for label in labels[:10]])
+    )
 
 
 def test_where_every_row_was_skipped_only_the_limits_say_something():
@@ -115,11 +117,16 @@ def test_limits_hold_for_whatever_skipped_rows_are(data):
         told = np.array(truth, dtype=object)
         told[skipped] = list(answers)
         whole = judge_labels(told, labels, counts)
-        assert found.accuracy.low <= whole.accuracy.low <= whole.accuracy.high <= found.accuracy.high
+        assert (
+            found.accuracy.low <= whole.accuracy.low <= whole.accuracy.high <= found.accuracy.high
+        )
         for name, judged in found.classes.items():
             every = whole.classes[name]
             assert judged.share.low <= every.share.low <= every.share.high <= judged.share.high
-            for wide, narrow in ((judged.precision, every.precision), (judged.recall, every.recall)):
+            for wide, narrow in (
+                (judged.precision, every.precision),
+                (judged.recall, every.recall),
+            ):
                 if wide and narrow:
                     assert wide.low <= narrow.low <= narrow.high <= wide.high
 
@@ -148,7 +155,9 @@ def test_intervals_cover_the_truth_of_a_table():
                 found.accuracy.low <= np.mean(truth == labels) <= found.accuracy.high,
                 judged.share.low <= np.sum(truth == "y") <= judged.share.high,
                 judged.precision is None
-                or judged.precision.low <= np.mean(truth[labels == "y"] == "y") <= judged.precision.high,
+                or judged.precision.low
+                <= np.mean(truth[labels == "y"] == "y")
+                <= judged.precision.high,
                 judged.recall is None
                 or judged.recall.low <= np.mean(labels[truth == "y"] == "y") <= judged.recall.high,
             ]
@@ -188,7 +197,10 @@ def test_scores_of_classes_are_their_own_audits():
     recall = class_scores(y_true, y_pred, ["a", "b", "c"])
     precision = class_scores(y_pred, y_true)
     assert {label: (s.correct, s.n) for label, s in recall.items()} == {"a": (4, 6), "b": (8, 9)}
-    assert {label: (s.correct, s.n) for label, s in precision.items()} == {"a": (4, 5), "b": (8, 10)}
+    assert {label: (s.correct, s.n) for label, s in precision.items()} == {
+        "a": (4, 5),
+        "b": (8, 10),
+    }
     assert (recall["b"].low, recall["b"].high) == neutral(8, 9)
 
 
@@ -260,12 +272,16 @@ def test_whoever_was_told_when_to_stop_is_promised_what_holds_at_any_moment(wron
     assert planned == score(correct[~skipped], skipped=1, population=500)
     low, high = sequence(correct, 500, skipped=skipped)
     assert stopped == planned._replace(low=low[29], high=high[29], at_least=low[29])
-    assert high[29] < high[28] if wrong_each == 5 else low[29] > low[28]  # the last answer counts, too
+    assert (
+        high[29] < high[28] if wrong_each == 5 else low[29] > low[28]
+    )  # the last answer counts, too
 
 
 def rows(both, b, c, none):
     counts = [both, b, c, none]
-    return np.repeat([True, True, False, False], counts), np.repeat([True, False, True, False], counts)
+    return np.repeat([True, True, False, False], counts), np.repeat(
+        [True, False, True, False], counts
+    )
 
 
 def test_share_test_and_limits():

@@ -18,7 +18,9 @@ from chary.tables.target import target_labels
 @pytest.fixture(name="table")
 def a_table(tmp_path):
     """Eighty rows, a quarter of them without a label."""
-    frame = pl.DataFrame({"x": range(160), "y": [("ab"[i % 2] if i % 4 else None) for i in range(160)]})
+    frame = pl.DataFrame(
+        {"x": range(160), "y": [("ab"[i % 2] if i % 4 else None) for i in range(160)]}
+    )
     frame.write_csv(tmp_path / "t.csv")
     return read_table(tmp_path / "t.csv")
 
@@ -42,11 +44,20 @@ def test_an_answer_is_on_the_disk_and_is_what_the_commands_read(path, table):
     filling.answer(3, "=new", expected="")
     assert answers_on_disk(path)[:4] == ["a", "?", "'=new", ""]  # no spreadsheet runs it
     assert filling.answers[2] == "=new"
-    assert (filling.n_answered, filling.n_skipped, filling.n_left, filling.next_empty()) == (2, 1, 27, 4)
+    assert (filling.n_answered, filling.n_skipped, filling.n_left, filling.next_empty()) == (
+        2,
+        1,
+        27,
+        4,
+    )
     found = read_audit(path, table, "y", target_labels(table, "y"))
     assert found.labels.tolist() == ["a", "=new"]
     assert found.rows[0] == filling.rows[0].number
-    assert filling.sheet.frame["y"].to_list()[:3] == ["a", "?", "'=new"]  # for whoever adds rows to it
+    assert filling.sheet.frame["y"].to_list()[:3] == [
+        "a",
+        "?",
+        "'=new",
+    ]  # for whoever adds rows to it
     filling.answer(1, "", expected="a")
     assert answers_on_disk(path)[0] == ""
 
@@ -132,7 +143,9 @@ def test_two_who_answer_at_once_lose_nothing(path):
         for place in places:
             filling.answer(place, text)
 
-    writers = [Thread(target=answer, args=told) for told in (("a", range(1, 16)), ("b", range(16, 31)))]
+    writers = [
+        Thread(target=answer, args=told) for told in (("a", range(1, 16)), ("b", range(16, 31)))
+    ]
     for writer in writers:
         writer.start()
     for writer in writers:
@@ -191,7 +204,12 @@ def test_what_a_full_disk_refuses_was_never_answered(path, full_disk, moment):
     filling.answer(1, "a")
     before = path.read_bytes()
     with full_disk(moment):
-        for place, text in ((1, "b"), (1, ""), (2, "b"), (2, "b")):  # the same again is refused again
+        for place, text in (
+            (1, "b"),
+            (1, ""),
+            (2, "b"),
+            (2, "b"),
+        ):  # the same again is refused again
             with pytest.raises(OutputError, match="Cannot write"):
                 filling.answer(place, text)
         with pytest.raises(OutputError, match="Cannot write"):

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from chary.audit import at_least, count_interval, interval, sequence
-from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_likely, clopper_pearson, hypergeometric
+from chary.audit.intervals import (
+    MOSTLY_RIGHT,
+    NEUTRAL,
+    _fewest_likely,
+    clopper_pearson,
+    hypergeometric,
+)
 
 levels = st.floats(0.6, 0.99)
 
@@ -28,7 +34,9 @@ def test_clopper_pearson_is_scipys(n, data, level):
     correct = data.draw(st.integers(0, n))
     expected = tuple(stats.binomtest(correct, n).proportion_ci(level, method="exact"))
     assert np.allclose(np.ravel(clopper_pearson([correct], [n], level)), expected, atol=1e-10)
-    one_sided = stats.binomtest(correct, n, alternative="greater").proportion_ci(level, method="exact").low
+    one_sided = (
+        stats.binomtest(correct, n, alternative="greater").proportion_ci(level, method="exact").low
+    )
     assert at_least(correct, n, level=level) == pytest.approx(one_sided, abs=1e-10)
 
 
@@ -60,7 +68,14 @@ def test_thirty_rows_say_more_than_clopper_and_pearson_make_of_them():
     x = np.arange(31)
     ours = np.diff([interval(right, 30) for right in x.tolist()], axis=1)[:, 0]
     theirs = np.subtract(*clopper_pearson(x, 30, 0.95)[::-1])
-    for accuracy, most in [(0.3, 1.1), (0.5, 1), (0.7, 0.93), (0.8, 0.91), (0.9, 0.92), (0.95, 0.93)]:
+    for accuracy, most in [
+        (0.3, 1.1),
+        (0.5, 1),
+        (0.7, 0.93),
+        (0.8, 0.91),
+        (0.9, 0.92),
+        (0.95, 0.93),
+    ]:
         chance = stats.binom.pmf(x, 30, accuracy)
         assert chance @ ours <= most * (chance @ theirs)
     assert round(at_least(27, 30), 3) == 0.761
@@ -72,7 +87,10 @@ def test_beyond_a_thousand_rows_the_interval_is_clopper_and_pearsons():
     low, high = interval(900, 1_000)
     wide_low, wide_high = clopper_pearson(900, 1_000, 0.95)
     assert wide_low < low < high < wide_high
-    tails = [stats.hypergeom.sf(899, 5_000, right, 1_001) for right in count_interval(900, 1_001, 5_000)[:1]]
+    tails = [
+        stats.hypergeom.sf(899, 5_000, right, 1_001)
+        for right in count_interval(900, 1_001, 5_000)[:1]
+    ]
     assert 0.025 < tails[0] < 0.03
 
 
@@ -204,7 +222,9 @@ def test_sequence_is_where_prior_over_posterior_stays_small(population, data, le
     for t in range(1, len(correct) + 1):
         s = int(correct[:t].sum())
         kept = everything[ratio(everything, s, t, population) < 1 / (1 - level) + 1e-4]
-        assert (low[t - 1] * population, high[t - 1] * population) == pytest.approx((kept.min(), kept.max()))
+        assert (low[t - 1] * population, high[t - 1] * population) == pytest.approx(
+            (kept.min(), kept.max())
+        )
 
 
 @pytest.mark.parametrize("level", [0.02, 0.2, 0.5])
@@ -280,7 +300,10 @@ def test_sequence_refuses_what_cannot_be(correct, skipped, complaint):
 
 def test_counts_of_a_long_audit_have_equal_tails():
     low, high = count_interval(1_100, 1_500, 3_000)
-    for right, tail in ((low, 1_099), (low - 1, 1_099)):  # so many right or more: two and a half in a hundred
+    for right, tail in (
+        (low, 1_099),
+        (low - 1, 1_099),
+    ):  # so many right or more: two and a half in a hundred
         assert (stats.hypergeom(3_000, right, 1_500).sf(tail) > 0.025) == (right == low)
     for right in (high, high + 1):
         assert (stats.hypergeom(3_000, right, 1_500).cdf(1_100) > 0.025) == (right == high)

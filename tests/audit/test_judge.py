@@ -10,7 +10,13 @@ from chary.audit import accept_threshold, difference, draw, interval, sequence
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import kappa
 from chary.audit.filling import Filling
-from chary.audit.judge import EMPTY, cells_by_row, draw_to_judge, judge_table, read_labels_under_test
+from chary.audit.judge import (
+    EMPTY,
+    cells_by_row,
+    draw_to_judge,
+    judge_table,
+    read_labels_under_test,
+)
 from chary.options import Options
 from chary.report.summary import summarize_judged
 from chary.tables import Table, TableError, open_source
@@ -27,17 +33,28 @@ def labelled_table():
     truth = rng.choice(["ham", "spam"], N, p=[0.7, 0.3])
     sure = rng.random(N)
     flip = {"ham": "spam", "spam": "ham"}
-    rule = [flip[t] if u < 0.3 * (1 - s) else t for t, s, u in zip(truth, sure, rng.random(N), strict=True)]
+    rule = [
+        flip[t] if u < 0.3 * (1 - s) else t
+        for t, s, u in zip(truth, sure, rng.random(N), strict=True)
+    ]
     other = [flip[t] if u < 0.4 else t for t, u in zip(truth, rng.random(N), strict=True)]
     place = rng.choice(["north", "south"], N).tolist()
     place[0], rule[5] = "islet", ""
     frame = pl.DataFrame(
-        {"text": [f"t{i}" for i in range(N)], "place": place, "rule": rule, "other": other, "sure": sure}
+        {
+            "text": [f"t{i}" for i in range(N)],
+            "place": place,
+            "rule": rule,
+            "other": other,
+            "sure": sure,
+        }
     )
     return frame, truth
 
 
-@pytest.mark.parametrize("column", [["a", None, "b"] * 20, [1, 0, None] * 20, [True, False, None] * 20])
+@pytest.mark.parametrize(
+    "column", [["a", None, "b"] * 20, [1, 0, None] * 20, [True, False, None] * 20]
+)
 def test_the_digest_of_labels_changes_with_each_label_and_not_with_the_format(tmp_path, column):
     def digest(data):
         source = open_source(data, reserved=())
@@ -47,7 +64,9 @@ def test_the_digest_of_labels_changes_with_each_label_and_not_with_the_format(tm
     frame.write_csv(tmp_path / "t.csv")
     frame.write_parquet(tmp_path / "t.parquet")
     assert digest(frame) == digest(tmp_path / "t.csv") == digest(tmp_path / "t.parquet")
-    others = [[*column[:i], other, *column[i + 1 :]] for i, other in ((0, column[1]), (1, column[0]))]
+    others = [
+        [*column[:i], other, *column[i + 1 :]] for i, other in ((0, column[1]), (1, column[0]))
+    ]
     others += [[column[1], column[0], *column[2:]], [*column[:-2], None, None]]
     digests = {digest(frame.with_columns(y=pl.Series(other))) for other in others}
     assert len({digest(frame), *digests}) == 1 + len({*map(tuple, others)})
@@ -58,7 +77,9 @@ def test_a_sheet_without_its_column_of_classes_is_refused_and_says_what_is_missi
     path = tmp_path / "s.judge.csv"
     drawn(frame, "rule", path, 40)
     filled(path, truth, lambda sheet: sheet.drop("chary_classes"))
-    with pytest.raises(TableError, match=r"no usable column 'chary_classes'.* draw the same rows again elsewhere"):
+    with pytest.raises(
+        TableError, match=r"no usable column 'chary_classes'.* draw the same rows again elsewhere"
+    ):
         judge(frame, "rule", path)
 
 
@@ -67,7 +88,9 @@ def judge(frame, labels, truth, **told):
 
 
 def drawn(frame, labels, path, k, **told):
-    return draw_to_judge(open_source(frame, reserved=()), path, Options.of(labels=labels, **told), k)
+    return draw_to_judge(
+        open_source(frame, reserved=()), path, Options.of(labels=labels, **told), k
+    )
 
 
 def filled(path, truth, change=lambda frame: frame):
@@ -95,7 +118,9 @@ def test_a_confidence_may_be_written_as_people_write_numbers(table, judged):
     frame, _ = table
     written = pl.col("sure").cast(pl.String).str.replace(".", ",", literal=True) + " %"
     tables = frame, frame.with_columns(written)
-    plain, typed = (judge(one, ["rule"], judged[0], confidence="sure", error=0.2).asked for one in tables)
+    plain, typed = (
+        judge(one, ["rule"], judged[0], confidence="sure", error=0.2).asked for one in tables
+    )
     assert plain == typed
     assert plain.n_accepted
 
@@ -130,7 +155,9 @@ def test_figures_are_those_of_the_audited_rows(table, judged):
     accepted = found.accepted
     assert accepted[rows].tolist() == right.tolist()  # where the truth is known, it decides
     others = np.setdiff1d(np.arange(N), rows)
-    expected = (frame["sure"].to_numpy() >= found.asked.threshold) & (frame["rule"] != "").to_numpy()
+    expected = (frame["sure"].to_numpy() >= found.asked.threshold) & (
+        frame["rule"] != ""
+    ).to_numpy()
     assert np.array_equal(accepted[others], expected[others])
 
 
@@ -145,7 +172,9 @@ def test_an_array_of_truth_says_the_same_and_warns(table, judged):
         assert any("hold only if the" in note for note in found.notes)
 
 
-def test_skipped_rows_are_wrong_rows_not_reached_are_none_and_rows_removed_are_missed(table, tmp_path):
+def test_skipped_rows_are_wrong_rows_not_reached_are_none_and_rows_removed_are_missed(
+    table, tmp_path
+):
     frame, truth = table
     path = tmp_path / "s.csv"
     drawn(frame, ["rule"], path, 40)
@@ -168,7 +197,9 @@ def test_skipped_rows_are_wrong_rows_not_reached_are_none_and_rows_removed_are_m
     whole[:-5].write_csv(path)  # not reached
     assert judge(frame, ["rule"], path).accuracy == found.accuracy
     whole[2:].write_csv(path)
-    with pytest.raises(TableError, match=r"2 rows of the draw are not in s.csv; put what was removed back"):
+    with pytest.raises(
+        TableError, match=r"2 rows of the draw are not in s.csv; put what was removed back"
+    ):
         judge(frame, ["rule"], path)
 
 
@@ -193,7 +224,11 @@ def test_labels_may_change_and_columns_be_added_the_rows_may_not(table, judged):
 
 def test_numbers_and_truth_values_can_be_judged(tmp_path):
     frame = pl.DataFrame(
-        {"x": range(60), "flag": [i % 2 == 0 for i in range(60)], "code": [float(i % 3) for i in range(60)]}
+        {
+            "x": range(60),
+            "flag": [i % 2 == 0 for i in range(60)],
+            "code": [float(i % 3) for i in range(60)],
+        }
     )
     told = [str(i % 2 == 0).upper() if i < 30 else None for i in range(60)]
     assert judge(frame, ["flag"], told).columns[0].correct.all()
@@ -246,7 +281,9 @@ def test_labels_that_chary_made_are_judged_by_other_rows_than_an_audit_draws(tab
 
 def read(values, **told):
     frame = pl.DataFrame({"x": range(len(values)), "rule": values})
-    return read_labels_under_test(open_source(frame, reserved=()), Options.of(labels="rule", **told))
+    return read_labels_under_test(
+        open_source(frame, reserved=()), Options.of(labels="rule", **told)
+    )
 
 
 def test_spellings_are_one_class_and_empty_cells_no_label():
@@ -343,12 +380,16 @@ def test_two_columns_are_compared_and_their_agreement_is_that_of_all_rows(table,
     )
 
 
-def test_skipping_the_rows_that_one_column_gets_right_does_not_make_the_other_better(table, tmp_path):
+def test_skipping_the_rows_that_one_column_gets_right_does_not_make_the_other_better(
+    table, tmp_path
+):
     frame, truth = table
     drawn(frame, ["rule", "other"], tmp_path / "s.csv", 200)
     is_right = [frame[name] == pl.Series(truth) for name in ("rule", "other")]
     only_other = is_right[1] & ~is_right[0]
-    answers = [None if is_only else answer for is_only, answer in zip(only_other, truth, strict=True)]
+    answers = [
+        None if is_only else answer for is_only, answer in zip(only_other, truth, strict=True)
+    ]
     rows = filled(tmp_path / "s.csv", answers)
     (pair,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
     worst = difference(is_right[0].gather(rows), is_right[1].gather(rows), N)
@@ -370,7 +411,9 @@ def test_skipped_rows_on_which_both_say_the_same_do_not_matter_for_the_differenc
     assert part.difference == whole.difference
 
 
-def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_alone(table, tmp_path):
+def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_alone(
+    table, tmp_path
+):
     frame, truth = table
     path = tmp_path / "s.csv"
     drawn(frame, ["rule", "other"], path, 60, confidence="sure")
@@ -386,7 +429,10 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_a
         assert (judgement.classes, judgement.confusions) == ({}, {})
     assert found.asked.n_accepted == 0
     assert found.accepted.sum() == found.correct.sum()  # only those that a person confirmed
-    assert "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)" in found.notes[0]
+    assert (
+        "Only the accuracy is shown until all 60 drawn rows are answered (20 are left)"
+        in found.notes[0]
+    )
 
     filled(path, truth)
     found = judge(frame, ["rule", "other"], path, **settings)
@@ -409,13 +455,17 @@ def test_rows_on_which_two_people_differ_are_skipped_until_a_sheet_is_edited(tab
     rows = filled(path, truth)
     flip = {"ham": "spam", "spam": "ham"}
     told = [str(truth[row]) for row in rows]
-    other_told = [flip[text] if i in (2, 5) else None if i == 7 else text for i, text in enumerate(told)]
+    other_told = [
+        flip[text] if i in (2, 5) else None if i == 7 else text for i, text in enumerate(told)
+    ]
     answered(path, other_told, other)
     found = judge(frame, ["rule"], path, annotator=[str(other)])
     assert found.answers.annotators.differing == [3, 6]
     assert np.flatnonzero(found.answers.skipped).tolist() == [2, 5]
     assert any("both answered 29 rows and agree on 27" in note for note in found.notes)
-    assert any("differ on 2 rows, counted as skipped until somebody edits" in note for note in found.notes)
+    assert any(
+        "differ on 2 rows, counted as skipped until somebody edits" in note for note in found.notes
+    )
     told[2] = flip[told[2]]  # they have talked, and the first has come round
     answered(path, told, path)
     found = judge(frame, ["rule"], path, annotator=[str(other)])
@@ -436,7 +486,8 @@ def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tm
         same=pl.when(pl.int_range(pl.len()) % 4 == 0).then(pl.lit("ham")).otherwise("rule"),
         code=pl.col("rule").replace({"ham": "H7", "spam": "S2"}),
         why=pl.format("I think it is {}.", "rule"),
-        chance=pl.when(pl.col("rule") == "spam").then(0.6).otherwise(0.1) + pl.Series(rng.random(N)) / 4,
+        chance=pl.when(pl.col("rule") == "spam").then(0.6).otherwise(0.1)
+        + pl.Series(rng.random(N)) / 4,
         answer=pl.Series(rng.choice(["ham", "spam"], N)),
     )
     path = tmp_path / "s.csv"
@@ -447,7 +498,9 @@ def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tm
     drawn(frame, ["rule"], tmp_path / "t.csv", 20, confidence="sure", show=["why"])
     assert "why" in pl.read_csv(tmp_path / "t.csv").columns
     few = frame.select("code", "rule")
-    assert drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()  # nothing else to label a row by
+    assert (
+        drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()
+    )  # nothing else to label a row by
 
 
 @pytest.fixture(name="tickets")
@@ -457,7 +510,9 @@ def tickets_with_labels_of_others():
     classes = ["cancel", "refund", "other"]
     llm = rng.choice(classes, N, p=[0.2, 0.3, 0.5])
     vendor = np.where(rng.random(N) < 0.8, llm, rng.choice(classes, N))
-    text = [" ".join(rng.choice(["my", "order", "never", "came", "late", "help"], 8)) for _ in range(N)]
+    text = [
+        " ".join(rng.choice(["my", "order", "never", "came", "late", "help"], 8)) for _ in range(N)
+    ]
     return pl.DataFrame({
         "ticket_id": [f"T{i}" for i in range(N)],
         "ticket_text": text,
@@ -514,7 +569,9 @@ def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
 
     filled(path, truth, lambda sheet: sheet.with_columns(rule=pl.lit("looked up")))
     result = judge(frame, ["rule"], path)
-    assert summarize_judged(result)["blind"].startswith("The sheet showed the labels under test ('rule')")
+    assert summarize_judged(result)["blind"].startswith(
+        "The sheet showed the labels under test ('rule')"
+    )
     assert "Column 'rule' was shown on the sheet" in result.answers.warnings[0]
     assert "is not known" in summarize_judged(judge(frame, ["rule"], truth.tolist()))["blind"]
 

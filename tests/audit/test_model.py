@@ -71,7 +71,9 @@ def test_before_is_the_model_of_the_biased_labels_alone(table):
 
 def test_after_is_each_row_judged_without_its_own_label(table):
     X, y, _, _, rows = table
-    result = fit_with_audit(DecisionTreeClassifier(random_state=0), X, y, rows, n_folds=30, random_state=0)
+    result = fit_with_audit(
+        DecisionTreeClassifier(random_state=0), X, y, rows, n_folds=30, random_state=0
+    )
     for row, prediction in zip(rows, result.after.prediction, strict=True):
         others = (y != -1) & (np.arange(len(y)) != row)
         model = DecisionTreeClassifier(random_state=0).fit(X[others], y[others])
@@ -103,7 +105,8 @@ def test_any_classifier_will_do(table, estimator):
     result = fit_with_audit(estimator, X, y, rows, random_state=0)
     rest = y == -1
     before, after = (
-        np.mean(model.predict(X[rest]) == y_true[rest]) for model in (result.unaudited_model, result.model)
+        np.mean(model.predict(X[rest]) == y_true[rest])
+        for model in (result.unaudited_model, result.model)
     )
     assert result.before_score.low <= before <= result.before_score.high
     assert after > 0.8
@@ -149,7 +152,9 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
         first = rng.permutation(np.flatnonzero(y < 3))[:20]
         rows = rng.choice(np.setdiff1d(np.arange(400), first), 25, replace=False)
         nearest = ((X[:, None] - X[np.append(first, rows)]) ** 2).sum(axis=2)
-        nearest[rows[:, None], 20 + np.arange(25)] += 1e9 * (np.arange(25) % 5 == np.arange(25)[:, None] % 5)
+        nearest[rows[:, None], 20 + np.arange(25)] += 1e9 * (
+            np.arange(25) % 5 == np.arange(25)[:, None] % 5
+        )
         said = y[np.append(first, rows)][nearest.argmin(axis=1)]
         rest = np.setdiff1d(np.arange(400), np.append(first, rows))
         truth, right = np.mean(said[rest] == y[rest]), int((said[rows] == y[rows]).sum())
@@ -163,7 +168,8 @@ def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
 
 
 @pytest.mark.parametrize(
-    "audited", [np.zeros(5, dtype=bool), [0], [0.5, 1.5], [1, 1], [1, 600], [-1, 2], [[0, 1], [2, 3]]]
+    "audited",
+    [np.zeros(5, dtype=bool), [0], [0.5, 1.5], [1, 1], [1, 600], [-1, 2], [[0, 1], [2, 3]]],
 )
 def test_refuses_an_audit_that_is_none(table, audited):
     X, y, *_ = table
@@ -179,7 +185,9 @@ def test_refuses_audited_rows_without_label(table):
 
 
 def make(rounds):
-    return SelfTrainingClassifier(LogisticRegression(), confidence="softmax", max_rounds=rounds, unlabeled=None)
+    return SelfTrainingClassifier(
+        LogisticRegression(), confidence="softmax", max_rounds=rounds, unlabeled=None
+    )
 
 
 @pytest.fixture(name="biased")
@@ -204,7 +212,9 @@ def test_merge_adds_a_new_class_and_hides_audited_labels_from_the_given(biased):
     _, _, labels, _ = biased
     known = np.flatnonzero(labels.labeled)[0]
     unknown = np.flatnonzero(~labels.labeled)[0]
-    given, every = merge(labels, AuditAnswers(np.array([known, unknown]), np.array(["yes", "maybe"]), 2))
+    given, every = merge(
+        labels, AuditAnswers(np.array([known, unknown]), np.array(["yes", "maybe"]), 2)
+    )
     assert every.classes.tolist() == ["maybe", "no", "yes"]
     assert not given.labeled[known]
     assert every.classes[every.codes[unknown]] == "maybe"
@@ -216,12 +226,16 @@ def test_figures_are_those_of_the_audit(biased):
     model, figures = audit_model(make, X, every, answers, rounds=0)
     by_hand = LogisticRegression().fit(X[labels.labeled], truth[labels.labeled])
     n_pool = int((~labels.labeled).sum())
-    assert figures.accuracy == score(by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool)
+    assert figures.accuracy == score(
+        by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool
+    )
     rest = ~every.labeled
     assert figures.after.low <= np.mean(model.predict(X[rest]) == truth[rest]) <= figures.after.high
     assert sum(found.n for found in figures.classes.values()) == 40
     assert [found.error for found in figures.acceptances] == list(ERRORS)
-    assert all(found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40)
+    assert all(
+        found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40
+    )
     assert (figures.rounds, figures.comparison) == (0, None)
     assert figures.notes == ["Rounds of self-training: 0, as asked."]
 
@@ -229,15 +243,21 @@ def test_figures_are_those_of_the_audit(biased):
 def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
     X, truth, labels, answers = biased
     given, every = merge(labels, answers)
-    used = SelfTrainingClassifier(GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None).fit(X, given)
+    used = SelfTrainingClassifier(
+        GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None
+    ).fit(X, given)
     _, figures = audit_model(make, X, every, answers, unaudited=used, rounds=0)
     by_hand = GaussianNB().fit(X[labels.labeled], truth[labels.labeled])
     n_pool = int((~labels.labeled).sum())
-    assert figures.accuracy == score(by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool)
+    assert figures.accuracy == score(
+        by_hand.predict(X[answers.rows]) == answers.labels, population=n_pool
+    )
     assert figures.after == audit_model(make, X, every, answers, rounds=0)[1].after
 
 
-def test_what_can_be_accepted_is_counted_among_all_rows_that_the_audited_ones_were_drawn_from(biased):
+def test_what_can_be_accepted_is_counted_among_all_rows_that_the_audited_ones_were_drawn_from(
+    biased,
+):
     X, truth, labels, _ = biased
     rows = draw(labels.labeled, 300, 0)
     answers = AuditAnswers(rows, truth[rows], 300)
@@ -306,7 +326,9 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     X, truth, labels, answers = biased
     gone, skipped, told = np.split(answers.rows, [2, 10])
     rows = np.concatenate([np.full(len(gone), -1), skipped, told])
-    partial = AuditAnswers(rows, np.append(np.full(10, None), truth[told]), 40, notes=["ten skipped"])
+    partial = AuditAnswers(
+        rows, np.append(np.full(10, None), truth[told]), 40, notes=["ten skipped"]
+    )
     assert len(gone) == 2  # rows that are no longer in the sheet
     _, every = merge(labels, partial)
     _, figures = audit_model(make, X, every, partial, rounds=0)
@@ -320,7 +342,9 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
     unskipped = audit_model(make, X, every, AuditAnswers(told, truth[told], 30), rounds=0)[1]
     assert unskipped.accuracy.correct == figures.accuracy.correct
     for name, recall in figures.classes.items():
-        assert recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
+        assert (
+            recall.low <= unskipped.classes[name].low < unskipped.classes[name].high <= recall.high
+        )
 
 
 def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
@@ -328,18 +352,30 @@ def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 2))
     shown = X[:, 0] > 0
-    hard = ~shown & (X[:, 1] > 0.5)  # the model says no with the same confidence as in the rest of that side
+    hard = ~shown & (
+        X[:, 1] > 0.5
+    )  # the model says no with the same confidence as in the rest of that side
     truth = np.where(shown | hard, "yes", "no")
-    labels = encode(np.where(np.arange(2_000) < 100, np.where(shown, "yes", "no").astype(object), None))
+    labels = encode(
+        np.where(np.arange(2_000) < 100, np.where(shown, "yes", "no").astype(object), None)
+    )
     rows = draw(labels.labeled, 200, 0)
     told, skipped = rows[~hard[rows]], rows[hard[rows]]
     kept, promised = [], []
-    for of in (skipped[:0], skipped, np.full(len(skipped), -1)):  # none, in the sheet, removed from it
-        answers = AuditAnswers(np.append(of, told), np.append(np.full(len(of), None), truth[told]), 200)
+    for of in (
+        skipped[:0],
+        skipped,
+        np.full(len(skipped), -1),
+    ):  # none, in the sheet, removed from it
+        answers = AuditAnswers(
+            np.append(of, told), np.append(np.full(len(of), None), truth[told]), 200
+        )
         _, every = merge(labels, answers)
         model, figures = audit_model(make, X, every, answers, rounds=0)
         pool = np.flatnonzero(~every.labeled)
-        accepted = np.round(model.predict_confidence(X[pool]), 4) >= figures.acceptances[3].threshold
+        accepted = (
+            np.round(model.predict_confidence(X[pool]), 4) >= figures.acceptances[3].threshold
+        )
         wrong = model.predict(X[pool]) != truth[pool]
         promised.append(accepted.any())
         kept.append(not accepted.any() or wrong[accepted].mean() <= ERRORS[3])

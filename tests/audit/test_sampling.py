@@ -17,7 +17,11 @@ from chary.tables import TableError, open_source, read_table
 def frame(n, labeled=()):
     y = [("a" if i % 2 else "b") if i in set(labeled) else None for i in range(n)]
     return pl.DataFrame(
-        {"x": np.arange(n), "said": [f"row {i}" for i in range(n)], "y": pl.Series(y, dtype=pl.String)}
+        {
+            "x": np.arange(n),
+            "said": [f"row {i}" for i in range(n)],
+            "y": pl.Series(y, dtype=pl.String),
+        }
     )
 
 
@@ -70,7 +74,9 @@ def test_every_row_is_drawn_as_often_as_any_other(tmp_path):
     assert times[3] == draws
     others = np.delete(times, 3)
     expected = draws * k / (n - 1)
-    chi_square = ((others - expected) ** 2 / (expected * (1 - k / (n - 1)))).sum() * (n - 2) / (n - 1)
+    chi_square = (
+        ((others - expected) ** 2 / (expected * (1 - k / (n - 1)))).sum() * (n - 2) / (n - 1)
+    )
     assert 12 < chi_square < 76  # 38 degrees of freedom: outside in one case of a thousand
 
 
@@ -94,7 +100,12 @@ def test_doubtful_labels_are_counted_over_the_whole_table_and_refused(tmp_path):
     whole = frame(30, labeled=[1, 2]).with_columns(y=pl.col("y").fill_null("NA"))
     with pytest.raises(TableError, match="holds 'NA' in 28 rows"):
         sample_of_table(open_source(written(tmp_path, whole, [10])), "y", 5)
-    assert sample_of_table(open_source(written(tmp_path, whole)), "y", 5, unlabeled=["NA", ""]).taken.n_rows == 30
+    assert (
+        sample_of_table(
+            open_source(written(tmp_path, whole)), "y", 5, unlabeled=["NA", ""]
+        ).taken.n_rows
+        == 30
+    )
 
 
 def test_a_wrong_target_is_refused_before_anything_is_read(tmp_path):
@@ -104,7 +115,9 @@ def test_a_wrong_target_is_refused_before_anything_is_read(tmp_path):
 
 def test_what_takes_too_much_room_is_refused(tmp_path):
     large = open_source(written(tmp_path, frame(3000, labeled=range(10))))
-    with pytest.raises(TableError, match=r"The rows of .* to learn from take .* or leave rows or columns out"):
+    with pytest.raises(
+        TableError, match=r"The rows of .* to learn from take .* or leave rows or columns out"
+    ):
         sample_of_table(large, "y", 2000, room=20_000)
 
 

@@ -91,9 +91,15 @@ def test_answers_come_back_to_their_rows(table, drawn):
         lambda f: f.sort("animal", descending=True),
         lambda f: f.select(["animal", "chary_row", "chary_classes"]),
         lambda f: f.with_columns(pl.lit("x").alias("remark"), pl.lit(None).alias("checked")),
-        lambda f: f.with_columns(pl.col("height").cast(float).cast(int), pl.lit("2024-01-01").alias("name")),
-        lambda f: f.with_columns(" " + pl.col("chary_row") + " ", pl.col("animal").str.to_uppercase()),
-        lambda f: pl.concat([f, f[:1].with_columns(pl.lit(None, dtype=pl.String).alias(c) for c in f.columns)]),
+        lambda f: f.with_columns(
+            pl.col("height").cast(float).cast(int), pl.lit("2024-01-01").alias("name")
+        ),
+        lambda f: f.with_columns(
+            " " + pl.col("chary_row") + " ", pl.col("animal").str.to_uppercase()
+        ),
+        lambda f: pl.concat(
+            [f, f[:1].with_columns(pl.lit(None, dtype=pl.String).alias(c) for c in f.columns)]
+        ),
     ],
 )
 def test_what_a_spreadsheet_does_changes_nothing(table, drawn, change):
@@ -108,14 +114,19 @@ def test_what_a_spreadsheet_does_changes_nothing(table, drawn, change):
 
 def test_numbers_retyped_are_still_the_class(tmp_path):
     table = read_table(
-        _write(tmp_path / "t.csv", "x,y\n" + "".join(f"{i},{['1', '2', ''][i % 3]}\n" for i in range(60)))
+        _write(
+            tmp_path / "t.csv",
+            "x,y\n" + "".join(f"{i},{['1', '2', ''][i % 3]}\n" for i in range(60)),
+        )
     )
     labels = target_labels(table, "y")
     rows = draw(labels.labeled, 4, 0)
     path = tmp_path / "t.audit.csv"
     with path.open("wb") as file:
         write_audit(table, "y", labels, rows, file)
-    frame = pl.read_csv(path, infer_schema=False).with_columns(pl.Series("y", ["1.0", "2,0", "1", "2.00"]))
+    frame = pl.read_csv(path, infer_schema=False).with_columns(
+        pl.Series("y", ["1.0", "2,0", "1", "2.00"])
+    )
     frame.write_csv(path)
     found = read_audit(path, table, "y", labels)
     assert found.labels.tolist() == ["1", "2", "1", "2"]
@@ -129,7 +140,12 @@ def test_a_sheet_of_an_older_version_is_read_and_grows(tmp_path):
     found = read_audit(golden / "biased.audit.csv", table, "churn", labels)
     assert found.labels.tolist() == ["yes", "no"] * 4
     assert table.frame["id"][found.rows.tolist()].to_list()[0] == "1090"
-    assert (found.n_drawn, found.n_skipped, found.n_left, found.notes[0][:8]) == (10, 1, 1, "1 of the")
+    assert (found.n_drawn, found.n_skipped, found.n_left, found.notes[0][:8]) == (
+        10,
+        1,
+        1,
+        "1 of the",
+    )
     path = tmp_path / "biased.audit.csv"
     path.write_bytes((golden / "biased.audit.csv").read_bytes())
     sheet = read_table(path)
@@ -169,7 +185,9 @@ def draw_with_marker(table, path, unlabeled):
 
 
 def test_an_audit_must_be_read_with_the_marker_it_was_drawn_with(table, drawn):
-    cells = pl.Series("animal", ["later" if i % 3 == 0 else cell for i, cell in enumerate(table.frame["animal"])])
+    cells = pl.Series(
+        "animal", ["later" if i % 3 == 0 else cell for i, cell in enumerate(table.frame["animal"])]
+    )
     table = Table(table.frame.with_columns(cells), table.name, ",")
     labels = target_labels(table, "animal", "later")
     draw_with_marker(table, drawn, "later")
@@ -177,7 +195,8 @@ def test_an_audit_must_be_read_with_the_marker_it_was_drawn_with(table, drawn):
     found = read_audit(drawn, table, "animal", labels, " later ")
     assert (len(found.rows), found.n_skipped, found.new_classes) == (K // 2, K // 2, {})  # no class
     with pytest.raises(
-        TableError, match="was drawn with 'later' as the parameter unlabeled, so its rows are not random"
+        TableError,
+        match="was drawn with 'later' as the parameter unlabeled, so its rows are not random",
     ):
         read(drawn, table)
     draw_with_marker(table, drawn, None)
@@ -191,13 +210,18 @@ def test_what_a_draw_was_told_is_in_its_file(table, drawn):
     table = replace(table, path="in/a.csv", read_with={"delimiter": ":"})
     draw_with_marker(table, drawn, "?")
     origin = read_origin(read_table(drawn))
-    assert origin == SheetOrigin("animal", ["cat", "dog"], ("?",), ("in/a.csv",), {"delimiter": ":"})
-    answer(drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes")))
+    assert origin == SheetOrigin(
+        "animal", ["cat", "dog"], ("?",), ("in/a.csv",), {"delimiter": ":"}
+    )
+    answer(
+        drawn, lambda f: f.with_columns(pl.lit('{"animal": ["cat", "dog"]}').alias("chary_classes"))
+    )
     assert read_origin(read_table(drawn)) == SheetOrigin("animal", ["cat", "dog"], None, ("",), {})
 
 
 @pytest.mark.parametrize(
-    "about", ["", "7", "{}", "[]", '{"animal": 7}', '{"animal": [], "chary_read_with": [1]}', "[" * 100_000]
+    "about",
+    ["", "7", "{}", "[]", '{"animal": 7}', '{"animal": [], "chary_read_with": [1]}', "[" * 100_000],
 )
 def test_a_file_that_does_not_tell_where_it_comes_from_is_refused(drawn, about):
     answer(drawn, lambda f: f.with_columns(pl.lit(about).alias("chary_classes")))
@@ -231,11 +255,26 @@ def test_labels_put_into_the_table_meanwhile_must_agree(table, drawn, tmp_path):
         (lambda f: f.rename({"animal": "Animal"}), "no column 'animal'; did you mean 'Animal'"),
         (lambda f: f.with_columns(pl.lit("").alias("animal")), "has 0 labels, and at least 2"),
         (lambda f: f.with_columns(pl.lit("?").alias("animal")), "has 0 labels, and at least 2"),
-        (lambda f: f.with_columns(pl.lit("17").alias("chary_row")), "Row 1 of animals.audit.csv has '17'"),
-        (lambda f: f.with_columns(pl.col("chary_row").str.replace("of x.", "of x_")), "names no row"),
-        (lambda f: f.with_columns(pl.col("chary_row").str.replace("of x....", "of x0000")), "does not match"),
-        (lambda f: f.with_columns(pl.col("chary_row").str.replace("row .*of", "row 61 of")), "does not match"),
-        (lambda f: pl.concat([f, f[:1]]), r"has the same row twice, or rows of two draws \(row 13\)"),
+        (
+            lambda f: f.with_columns(pl.lit("17").alias("chary_row")),
+            "Row 1 of animals.audit.csv has '17'",
+        ),
+        (
+            lambda f: f.with_columns(pl.col("chary_row").str.replace("of x.", "of x_")),
+            "names no row",
+        ),
+        (
+            lambda f: f.with_columns(pl.col("chary_row").str.replace("of x....", "of x0000")),
+            "does not match",
+        ),
+        (
+            lambda f: f.with_columns(pl.col("chary_row").str.replace("row .*of", "row 61 of")),
+            "does not match",
+        ),
+        (
+            lambda f: pl.concat([f, f[:1]]),
+            r"has the same row twice, or rows of two draws \(row 13\)",
+        ),
         (lambda f: f.with_columns(pl.lit(f["chary_row"][0]).alias("chary_row")), "twice"),
         (lambda f: f.with_columns(pl.col("chary_row").str.replace("^1/", "13/")), "does not match"),
     ],
@@ -345,7 +384,9 @@ def mangled(data, rng):
             "cat", rng.choice(["=1+1", "💥", "'dog", "NaN", "\u202e", "x" * 10_000, "[red]"])
         ).encode()
     if way == 11:
-        return "\n".join(lines[: rng.randrange(len(lines))] + lines[: rng.randrange(len(lines))]).encode()
+        return "\n".join(
+            lines[: rng.randrange(len(lines))] + lines[: rng.randrange(len(lines))]
+        ).encode()
     if way == 12:
         return text.replace(": row ", f": row {rng.randrange(10**9)}", rng.randrange(1, 6)).encode()
     return text.replace("chary_", rng.choice(["", "Chary_", "chary "])).encode()
@@ -390,8 +431,9 @@ def test_every_marker_is_kept_and_compared(table, drawn):
         assert len(read_audit(drawn, table, "animal", labels, same).rows) == K
     with pytest.raises(TableError) as caught:
         read_audit(drawn, table, "animal", labels, "todo")
-    assert "was drawn with 'todo' and 'unknown' as the parameter unlabeled, so its rows are not random" in str(
-        caught.value
+    assert (
+        "was drawn with 'todo' and 'unknown' as the parameter unlabeled, so its rows are not random"
+        in str(caught.value)
     )
 
 
@@ -413,23 +455,33 @@ def test_a_sheet_of_several_files_tells_them_all(table, drawn):
 
 # -- Where it comes from
 
-ORIGIN = SheetOrigin("truth", ["a", "b"], ("?", "NA"), ("in/t.csv", "u.csv"), {"delimiter": ";"}, DOUBT)
+ORIGIN = SheetOrigin(
+    "truth", ["a", "b"], ("?", "NA"), ("in/t.csv", "u.csv"), {"delimiter": ";"}, DOUBT
+)
 ORIGIN = ORIGIN._replace(seed=0, judged=("rule",), shown=("x",))
 
 
 def a_sheet(origin):
-    return Table(pl.DataFrame({"truth": ["", ""], CLASSES: sheet._origin_cells(origin, (1, 2))}), "s.csv", ",")
+    return Table(
+        pl.DataFrame({"truth": ["", ""], CLASSES: sheet._origin_cells(origin, (1, 2))}),
+        "s.csv",
+        ",",
+    )
 
 
 def test_what_a_sheet_says_of_its_origin_is_read_back():
     plain = SheetOrigin("truth", ["a"], None, ("t.csv",), {})
     for origin in (ORIGIN, plain, plain._replace(unlabeled=("?",))):
         assert read_origin(a_sheet(origin)) == origin
-        assert read_origin(with_origin(a_sheet(origin), "stopped", True)) == origin._replace(stopped=True)
+        assert read_origin(with_origin(a_sheet(origin), "stopped", True)) == origin._replace(
+            stopped=True
+        )
     wide = ORIGIN._replace(shown=tuple(f"column {i}" for i in range(4000)))
     assert read_origin(a_sheet(wide)).shown == ()
     assert len(a_sheet(wide).frame[CLASSES][0]) < 32_767
-    assert read_origin(a_sheet(ORIGIN._replace(seed=-1))).seed is None  # an edited one, which draws nothing
+    assert (
+        read_origin(a_sheet(ORIGIN._replace(seed=-1))).seed is None
+    )  # an edited one, which draws nothing
 
 
 # -- Tokens
@@ -442,7 +494,9 @@ def rows_of(numbers, of, answers, chosen="random"):
     cells = CELLS.texts(numbers)
     tokens = [
         sheet._token(place, of, number + 1, checksum, chosen)
-        for place, (number, checksum) in enumerate(zip(numbers, CELLS.checksums(cells), strict=True), start=1)
+        for place, (number, checksum) in enumerate(
+            zip(numbers, CELLS.checksums(cells), strict=True), start=1
+        )
     ]
     return pl.DataFrame({ROW: tokens, "y": answers, "x": cells["x"]})
 
@@ -461,7 +515,11 @@ def test_parts_of_one_draw_are_joined_and_rows_of_two_draws_are_not():
         4: (2, ""),
     }
     fifth = rows_of([1, 6, 3, 4, 9], 5, [""] * 5)[4:]
-    for other in (whole[:1], rows_of([8], 4, [""]), fifth):  # a row again, another at a place, one at two places
+    for other in (
+        whole[:1],
+        rows_of([8], 4, [""]),
+        fifth,
+    ):  # a row again, another at a place, one at two places
         with pytest.raises(TableError, match="has the same row twice, or rows of two draws"):
             joined(whole, other)
 
@@ -478,7 +536,9 @@ def test_rows_that_the_table_has_not_are_refused():
 def test_rows_of_doubt_are_no_audit_and_random_rows_are_not_wasted():
     doubt = rows_of([5, 6], 2, ["a", "b"], chosen=DOUBT)
     assert joined(doubt, chosen=DOUBT).n_drawn == 2
-    with pytest.raises(TableError, match="chosen for doubt, not drawn at random, so they measure nothing"):
+    with pytest.raises(
+        TableError, match="chosen for doubt, not drawn at random, so they measure nothing"
+    ):
         joined(doubt)
     with pytest.raises(TableError, match="chosen for doubt"):
         joined(rows_of([1, 2], 2, ["a", "b"]), doubt)  # glued
@@ -490,16 +550,22 @@ def test_rows_of_doubt_are_no_audit_and_random_rows_are_not_wasted():
 
 
 def test_answers_order_and_columns_of_a_sheet_survive_its_enlarging(tmp_path):
-    frame = pl.DataFrame({"x": [f"={i}" for i in range(40)], "z": range(40), "y": ["a", "b"] + [None] * 38})
+    frame = pl.DataFrame(
+        {"x": [f"={i}" for i in range(40)], "z": range(40), "y": ["a", "b"] + [None] * 38}
+    )
     table = Table(frame.cast(pl.String), "t.csv", ",")
     labels, path = target_labels(table, "y"), tmp_path / "t.audit.csv"
     with path.open("wb") as file:
         write_audit(table, "y", labels, np.array([7, 3, 30]), file, seed=4)
-    mine = pl.read_csv(path, infer_schema=False).with_columns(y=pl.Series(["a", None, "b"]), remark=pl.lit("!"))
+    mine = pl.read_csv(path, infer_schema=False).with_columns(
+        y=pl.Series(["a", None, "b"]), remark=pl.lit("!")
+    )
     mine.drop("z").reverse().write_csv(path, separator=";")
     before, cells = read_table(path), cells_of(table, "y")
     grown = io.BytesIO()
-    enlarge_sheet(before, read_origin(before), cells, np.array([12, 5]), grown, {"chary_guess": ["=a", "b"]})
+    enlarge_sheet(
+        before, read_origin(before), cells, np.array([12, 5]), grown, {"chary_guess": ["=a", "b"]}
+    )
     path.write_bytes(grown.getvalue())
     found = read_table(path)
     assert found.frame.columns == before.frame.columns
@@ -507,6 +573,12 @@ def test_answers_order_and_columns_of_a_sheet_survive_its_enlarging(tmp_path):
     assert found.frame[:3].equals(before.frame, null_equal=True)
     assert found.frame["x"].to_list()[3:] == ["'=12", "'=5"]  # nothing runs as a formula
     tokens = named_rows(found)
-    assert [(token.place, token.number) for token in tokens] == [(3, 30), (2, 3), (1, 7), (4, 12), (5, 5)]
+    assert [(token.place, token.number) for token in tokens] == [
+        (3, 30),
+        (2, 3),
+        (1, 7),
+        (4, 12),
+        (5, 5),
+    ]
     assert sheet_rows(found, cells, "y").n_drawn == 5
     assert read_origin(found).seed == 4

@@ -12,13 +12,17 @@ def test_the_interval_is_that_of_the_sequence_and_is_shown_every_fifth_row():
     low, high = watch.limits(answers)
     assert len(low) == 10
     skipped = np.zeros(10, dtype=bool)
-    np.testing.assert_allclose((low, high), sequence(np.ones(10, dtype=bool), 1000, skipped=skipped))
+    np.testing.assert_allclose(
+        (low, high), sequence(np.ones(10, dtype=bool), 1000, skipped=skipped)
+    )
     assert watch.words(answers)[0].startswith("After 10 rows: between")
     said, reached = watch.words(["a"] * 4 + [""] * 36)
     assert said.startswith("The interval is shown after 5 rows")
     assert not reached
     assert [len(limits) for limits in watch.limits([""] * 40)] == [0, 0]
-    assert len(watch.limits(["a"] * 39 + ["?"])[0]) == 40  # all of them: there is no single answer to hide
+    assert (
+        len(watch.limits(["a"] * 39 + ["?"])[0]) == 40
+    )  # all of them: there is no single answer to hide
 
 
 def test_it_says_when_the_interval_is_as_narrow_as_asked_for():

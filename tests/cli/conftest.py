@@ -41,7 +41,12 @@ def table_of_animals(tmp_path):
     truth = animal.copy()
     animal[~((size > 0.5) & (rng.random(300) < 0.5) | (size < -1.2))] = None
     frame = pl.DataFrame(
-        {"size": size, "speed": speed, "name": [f"n{i}" for i in range(300)], "animal": animal.tolist()}
+        {
+            "size": size,
+            "speed": speed,
+            "name": [f"n{i}" for i in range(300)],
+            "animal": animal.tolist(),
+        }
     )
     path = tmp_path / "animals.csv"
     frame.write_csv(path)

@@ -26,10 +26,19 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
         (["label", "nothing.csv", "-t", "churn"], "cannot be read (no such file or directory)"),
         (["label", "{file}"], "Missing option '--target'"),
         (["label", "{file}", "-t", "churn", "--seed", "x"], "Invalid value for '--seed'"),
-        (["label", "{file}", "-t", "churn", "--format", "doc"], "The format 'doc' is not known; choose csv,"),
+        (
+            ["label", "{file}", "-t", "churn", "--format", "doc"],
+            "The format 'doc' is not known; choose csv,",
+        ),
         (["label", "{file}", "-", "-t", "churn"], "Standard input cannot be combined with files"),
-        (["label", "{file}", "-t", "churn", "--sheet", "a"], "is a text table without sheets; leave --sheet out"),
-        (["label", "{file}", "-t", "churn", "--drop", "idd"], "no column 'idd' to override; did you mean 'id'?"),
+        (
+            ["label", "{file}", "-t", "churn", "--sheet", "a"],
+            "is a text table without sheets; leave --sheet out",
+        ),
+        (
+            ["label", "{file}", "-t", "churn", "--drop", "idd"],
+            "no column 'idd' to override; did you mean 'id'?",
+        ),
         (
             ["label", "{file}", "-t", "churn", "--class-prior", "yes=0.3"],
             "class_prior names the classes ['yes'], and",
@@ -70,8 +79,15 @@ def test_a_real_ctrl_c_ends_the_process(table):
     slow = "lambda *args, **kwargs: (print('ready', flush=True), time.sleep(60))"
     job = f"import sys, time, chary.labelling as l, chary.cli; l.label_table = {slow}; sys.exit(chary.cli.main())"
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
-    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": heeded}
+    heeded = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # a shell's background jobs ignore it
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "preexec_fn": heeded,
+    }
     with subprocess.Popen(command, **options) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
@@ -111,14 +127,18 @@ def test_quick_answers_import_nothing_heavy():
         f"sys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
     )
     words = ["--version", "--help", "label -h"]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
 def test_python_m_chary_is_chary_and_shells_complete_its_commands():
     words = {"_CHARY_COMPLETE": "complete_bash", "COMP_WORDS": "chary dia", "COMP_CWORD": "1"}
     command = [sys.executable, "-m", "chary"]
-    done = subprocess.run(command, env={**os.environ, **words}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
     assert done.stdout.split() == ["diagnose"]
 
 
@@ -131,7 +151,9 @@ ARABIC = "\u0646\u0639\u0645"
 def arabic(tmp_path):
     """A table whose labels few terminals know."""
     path = tmp_path / "t.csv"
-    path.write_text("x,y\n" + "".join(f"{i},{[ARABIC, 'no', ''][i % 3]}\n" for i in range(90)), encoding="utf-8")
+    path.write_text(
+        "x,y\n" + "".join(f"{i},{[ARABIC, 'no', ''][i % 3]}\n" for i in range(90)), encoding="utf-8"
+    )
     return path
 
 
@@ -158,7 +180,9 @@ def test_a_pipe_that_nobody_reads_ends_a_command_without_a_word_and_its_files_ar
     words = ["audit", "draw", str(arabic), "-t", "y", "-k", "5"]
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-m", "chary", *words], stdout=writing, stderr=-1, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "chary", *words], stdout=writing, stderr=-1, check=False
+    )
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
     assert arabic.with_name("t.audit.csv").exists()
@@ -203,16 +227,23 @@ def test_a_signal_that_somebody_ignores_stays_ignored(table):
     """As nohup does for SIGHUP."""
     job = "import os, signal; from chary.cli import main; main(['--version']); os.kill(os.getpid(), signal.SIGHUP)"
     ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
-    assert subprocess.run([sys.executable, "-c", job], preexec_fn=ignored, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-c", job], preexec_fn=ignored, check=False).returncode == 0
+    )
 
 
 def test_a_closed_terminal_is_exit_code_129(table):
     closed = "lambda *args, **kwargs: os.kill(os.getpid(), 1)"
     job = f"import os, sys, chary.labelling as l, chary.cli; l.label_table = {closed}; sys.exit(chary.cli.main())"
-    heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started by nohup
+    heeded = partial(
+        signal.signal, signal.SIGHUP, signal.SIG_DFL
+    )  # ignored where the tests were started by nohup
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heeded, check=False)
-    assert (done.returncode, done.stderr) == (129, "chary: Stopped by SIGHUP; no file was left half-written.\n")
+    assert (done.returncode, done.stderr) == (
+        129,
+        "chary: Stopped by SIGHUP; no file was left half-written.\n",
+    )
 
 
 def test_signals_are_left_alone_outside_the_main_thread(run):

@@ -62,7 +62,8 @@ def test_a_larger_draw_adds_rows_and_keeps_the_answers(animals, run, keys, row_n
     code, _, err = run("audit", "draw", path, "-t", "animal", "-k", 10, "--force")
     assert code == 1
     assert (
-        "animals.audit.csv holds 5 answers, which are never overwritten; to use them, pass it as --audit;" in err
+        "animals.audit.csv holds 5 answers, which are never overwritten; to use them, pass it as --audit;"
+        in err
     )
     assert sheet.read_bytes() == before
     code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 10, "--discard-answers")
@@ -80,17 +81,38 @@ def test_every_suggested_command_works_as_printed(tmp_path, monkeypatch, run, ke
     rng = np.random.default_rng(0)
     lines = ["x:y z"]
     for i, x in enumerate(rng.normal(size=60)):
-        lines.append(f"{x:.3f}:" + ("to do" if i % 2 else "" if i % 3 else "né" if x > 0 else "non"))
+        lines.append(
+            f"{x:.3f}:" + ("to do" if i % 2 else "" if i % 3 else "né" if x > 0 else "non")
+        )
     (tmp_path / "in put").mkdir()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "in put" / "my data.csv").write_bytes(("\n".join(lines) + "\n").encode("cp1252"))
     monkeypatch.chdir(tmp_path)
-    words = ["in put/my data.csv", "-t", "y z", "--unlabeled", "to do", "--delimiter", ":", "--encoding", "cp1252"]
+    words = [
+        "in put/my data.csv",
+        "-t",
+        "y z",
+        "--unlabeled",
+        "to do",
+        "--delimiter",
+        ":",
+        "--encoding",
+        "cp1252",
+    ]
     code, out, _ = run("label", *words, *QUICK)
     assert code == 0
     said = shlex.split(out.partition("Next:  ")[2].splitlines()[0])
     assert said == [
-        *["chary", "audit", "draw", "in put/my data.csv", "--target", "y z", "--unlabeled", "to do"],
+        *[
+            "chary",
+            "audit",
+            "draw",
+            "in put/my data.csv",
+            "--target",
+            "y z",
+            "--unlabeled",
+            "to do",
+        ],
         *[*map(str, QUICK), "--delimiter", ":", "--encoding", "cp1252"],
     ]
     code, out, _ = run(*said[1:], "--out", "elsewhere", "-k", 6)
@@ -109,11 +131,17 @@ def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run)
     code, _, err = run("audit", "draw", path, "-t", "animal", "--out", path)
     assert code == 1
     assert "(not a directory); fix that, or choose another folder." in err
-    assert run("audit", "draw", path, "-t", "animal", "--out", path.with_name("new") / "folder")[0] == 0
+    assert (
+        run("audit", "draw", path, "-t", "animal", "--out", path.with_name("new") / "folder")[0]
+        == 0
+    )
     assert (path.with_name("new") / "folder" / "animals.audit.csv").exists()
     run("audit", "draw", path, "-t", "animal")
     said = run("audit", "draw", path, "-t", "animal")[2]
-    assert "already, with 30 rows; ask for more of them to enlarge it, or pass --force to replace it" in said
+    assert (
+        "already, with 30 rows; ask for more of them to enlarge it, or pass --force to replace it"
+        in said
+    )
 
 
 def test_label_with_an_audit_says_what_it_found(drawn, animals, run, keys, row_numbers):
@@ -154,7 +182,9 @@ def test_mangled_audits_end_in_one_sentence_and_overwrite_nothing(drawn, animals
     refused = 0
     for _ in range(15):
         i, j = sorted(rng.randrange(len(data)) for _ in range(2))
-        broken = rng.choice([data[:i], data[:i] + data[j:], data[:i] + rng.randbytes(4) + data[i:], data[j:]])
+        broken = rng.choice(
+            [data[:i], data[:i] + data[j:], data[:i] + rng.randbytes(4) + data[i:], data[j:]]
+        )
         path.write_bytes(broken)
         keys("q")
         code, out, err = run("audit", "fill", path)
@@ -173,7 +203,9 @@ def test_label_marks_the_rows_that_can_be_accepted_at_an_error(animals, run, row
     sheet = path.with_name("animals.audit.csv")
     assert run("audit", "draw", path, "-t", "animal", "-k", 60)[0] == 0
     answers = pl.read_csv(sheet, infer_schema=False)
-    answers.with_columns(pl.Series("animal", [truth[row] for row in row_numbers(sheet)])).write_csv(sheet)
+    answers.with_columns(pl.Series("animal", [truth[row] for row in row_numbers(sheet)])).write_csv(
+        sheet
+    )
     words = ("label", path, "-t", "animal", "--audit", sheet, "--force", *QUICK)
     code, out, _ = run(*words, "--error", "20%", "--json")
     assert code == 0
@@ -208,7 +240,9 @@ def test_a_table_that_does_not_fit_gives_the_same_sheet(animals, tmp_path, run):
             code, out, _ = run(*words)
             assert code == 0
             assert f"{k} of" in out or "4 more rows" in out
-        sheets = [(tmp_path / name / "animals.audit.csv").read_text() for name in ("fits", "does_not")]
+        sheets = [
+            (tmp_path / name / "animals.audit.csv").read_text() for name in ("fits", "does_not")
+        ]
         fits, does_not = (re.sub(r', ""chary_options"": {.*?}', "", text) for text in sheets)
         assert fits == does_not
 
@@ -251,7 +285,9 @@ def test_a_real_ctrl_c_ends_the_question(drawn):
     import pty
 
     ours, theirs = pty.openpty()
-    code = "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    code = (
+        "import os, sys; os.setsid(); import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    )
     code += "from chary.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "audit", "fill", str(drawn[0])]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
@@ -324,7 +360,11 @@ def test_fill_without_terminal_says_so(drawn, monkeypatch, run):
 
 def test_fill_keeps_whatever_else_is_in_the_file(drawn, run, keys):
     path, _ = drawn
-    frame = pl.read_csv(path, infer_schema=False).with_columns(pl.lit("=1+1, [bold]").alias("remark")).reverse()
+    frame = (
+        pl.read_csv(path, infer_schema=False)
+        .with_columns(pl.lit("=1+1, [bold]").alias("remark"))
+        .reverse()
+    )
     frame.write_csv(path, separator=";")
     keys("1q")
     assert run("audit", "fill", path)[0] == 0
@@ -340,20 +380,26 @@ def test_many_columns_and_many_classes_fit_the_screen(tmp_path, monkeypatch, run
     path = tmp_path / "wide.csv"
     pl.DataFrame({**cells, "y": labels}).write_csv(path)
     assert run("audit", "draw", path, "-t", "y", "-k", 4)[0] == 0
-    keys("2nnnq", typed="CLASS 39|class 99|unlabelled")  # further classes have no key: their names are typed
+    keys(
+        "2nnnq", typed="CLASS 39|class 99|unlabelled"
+    )  # further classes have no key: their names are typed
     monkeypatch.setenv("LINES", "30")
     code, out, _ = run("audit", "fill", tmp_path / "wide.audit.csv")
     assert code == 0
     assert "one of 9 more classes, by name" in out
     assert "more columns in the file" in out
-    found = pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()
+    found = (
+        pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()
+    )
     assert found[:3] == ["class 1", "class 39", "class 99"]
 
 
 def test_hostile_cells_reach_the_screen_as_text(tmp_path, run, keys):
     evil = ["[red]x[/red]", "\x1b[2J", "\u202eabc", "=cmd()"] * 20
     path = tmp_path / "evil.csv"
-    pl.DataFrame({"x": range(80), "e\x1b[1m": evil, "y": ["a", "b"] * 20 + [None] * 40}).write_csv(path)
+    pl.DataFrame({"x": range(80), "e\x1b[1m": evil, "y": ["a", "b"] * 20 + [None] * 40}).write_csv(
+        path
+    )
     assert run("audit", "draw", path, "-t", "y", "-k", 4)[0] == 0
     keys("1111x")
     _, out, _ = run("audit", "fill", tmp_path / "evil.audit.csv")
@@ -382,7 +428,9 @@ def test_a_sheet_behind_a_link_is_the_one_that_is_filled_in(drawn, run, keys, an
 @pytest.fixture(name="judged")
 def a_sheet_to_judge(tmp_path, run):
     """Four hundred rows whose labels are right but for every twentieth, and a sheet of sixty of them."""
-    frame = pl.DataFrame({"x": range(400), "rule": ["b" if (i % 2) != (i % 20 == 7) else "a" for i in range(400)]})
+    frame = pl.DataFrame(
+        {"x": range(400), "rule": ["b" if (i % 2) != (i % 20 == 7) else "a" for i in range(400)]}
+    )
     frame.write_csv(tmp_path / "t.csv")
     assert run("judge", tmp_path / "t.csv", "-l", "rule", "-k", 60)[0] == 0
     return tmp_path / "t.judge.csv"
@@ -390,16 +438,22 @@ def a_sheet_to_judge(tmp_path, run):
 
 def test_filling_in_tells_when_it_is_enough_and_the_report_knows(judged, run, keys):
     keys(
-        ["12"[int(token.split("row ")[1].split()[0]) % 2 == 0] for token in pl.read_csv(judged)["chary_row"][:45]]
+        [
+            "12"[int(token.split("row ")[1].split()[0]) % 2 == 0]
+            for token in pl.read_csv(judged)["chary_row"][:45]
+        ]
     )
     code, out, err = run("audit", "fill", judged, "--until-width", "30%")
     assert code == 0, err
     assert "After 45 rows: between" in out
     assert "Done: the interval is 30% wide or less" in out
-    assert f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}" in out.replace(
-        "\n", ""
+    assert (
+        f"Next:  chary judge {judged.with_name('t.csv')} --labels rule --audit {judged}"
+        in out.replace("\n", "")
     )
-    code, out, _ = run("judge", judged.with_name("t.csv"), "-l", "rule", "--audit", judged, "--json")
+    code, out, _ = run(
+        "judge", judged.with_name("t.csv"), "-l", "rule", "--audit", judged, "--json"
+    )
     summary = json.loads(out)
     assert code == 0
     assert summary["stopped"]
@@ -420,14 +474,17 @@ def test_without_its_table_nothing_can_be_told(judged, run):
     code, _, err = run("audit", "fill", judged, "--until-width", "20%")
     assert code == 1
     assert (
-        "t.csv', and there is no such file beside it (links are not followed); pass the table with --table" in err
+        "t.csv', and there is no such file beside it (links are not followed); pass the table with --table"
+        in err
     )
 
 
 def named_by_the_sheet(sheet, *tables):
     """Have a sheet say that it was drawn from other tables, as a stranger may."""
     cells = pl.read_csv(sheet, infer_schema=False)
-    about = [json.dumps({**json.loads(cell), "chary_table": tables}) for cell in cells["chary_classes"]]
+    about = [
+        json.dumps({**json.loads(cell), "chary_table": tables}) for cell in cells["chary_classes"]
+    ]
     cells.with_columns(chary_classes=pl.Series(about)).write_csv(sheet)
 
 
@@ -448,7 +505,9 @@ def test_of_the_table_that_a_sheet_names_only_the_file_beside_it_is_opened(
     named_by_the_sheet(judged, table)
     opened = []
     real = source.open_source
-    monkeypatch.setattr("chary.tables.open_source", lambda data, **more: opened.append(data) or real(data, **more))
+    monkeypatch.setattr(
+        "chary.tables.open_source", lambda data, **more: opened.append(data) or real(data, **more)
+    )
     keys("q")
     assert run("audit", "fill", judged, "--until-width", "20%")[0] == 0
     assert opened == [[str(judged.with_name("t.csv"))]]

@@ -22,7 +22,8 @@ def test_paths_must_be_free_and_their_folder_there(tmp_path):
     with pytest.raises(ValueError, match=r"taken.csv exists already; pass --force"):
         require_free([tmp_path / "new.csv", taken], force=False)
     with pytest.raises(
-        ValueError, match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them"
+        ValueError,
+        match=r"taken.csv, .*other.csv and .* exist already; pass --force to overwrite them",
     ):
         require_free([taken, tmp_path / "new.csv", tmp_path / "other.csv", tmp_path], force=False)
     require_free([tmp_path / "made" / "later" / "new.csv"], force=True)

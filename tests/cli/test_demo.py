@@ -11,7 +11,9 @@ from chary.cli.demo import N_LABELED, TARGET, hide_labels
 pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
-def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp_path, run, sockets):
+def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(
+    tmp_path, run, sockets
+):
     folder = tmp_path / "demo"
     code, out, _ = run("demo", "--out", folder)
     assert code == 0
@@ -19,7 +21,9 @@ def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(tmp
     assert "differ strongly" in said
     promised = int(re.search(r"promise that (\d+)%", said)[1])
     true, lifted = (int(share) for share in re.findall(r"cannot know: (\d+)%", said))
-    low, high = map(int, re.search(r"Of the labels above, (\d+)% to (\d+)% are right", said).groups())
+    low, high = map(
+        int, re.search(r"Of the labels above, (\d+)% to (\d+)% are right", said).groups()
+    )
     labelled = pl.read_csv(folder / "tumours.labeled.csv")
     new = (labelled["chary_source"] != "given").to_numpy()
     right = labelled["chary_label"].to_numpy() == hide_labels(0)[1]

@@ -13,7 +13,12 @@ from tests.fixtures.first_hour import catalogue, survey, tickets
 WALKS = {
     tickets: ("Kategorie", "Rechnung", ["--unlabeled", "offen"], "read as cp1252"),
     catalogue: ("group", "tool", [], "found in row 3"),
-    survey: ("NPS_class", "2", ["--unlabeled", "99", "--missing", "98", "--missing", "99"], "month first"),
+    survey: (
+        "NPS_class",
+        "2",
+        ["--unlabeled", "99", "--missing", "98", "--missing", "99"],
+        "month first",
+    ),
 }
 
 
@@ -58,7 +63,10 @@ def test_a_file_as_people_have_it_goes_through_every_command(tmp_path, run, keys
         assert labelled.read_bytes().startswith("\ufeffNr;Datum;Kanal;Betrag;Überschrift".encode())
         assert b"\r\n" in labelled.read_bytes()
     done("predict", tmp_path / f"{path.stem}.model.chary", path)
-    assert open_source(tmp_path / f"{path.stem}.predicted{path.suffix}", reserved=()).n_rows == before.height
+    assert (
+        open_source(tmp_path / f"{path.stem}.predicted{path.suffix}", reserved=()).n_rows
+        == before.height
+    )
     done("judge", "draw", labelled, "--labels", "chary_label", "-k", "10")
     judge = tmp_path / f"{labelled.stem}.judge.csv"
     filled(judge, "chary_truth", lambda n: [a_class] * n)

@@ -29,7 +29,10 @@ def table_of_tickets(tmp_path):
 def press(keys, sheet, truth):
     rows = [int(token.split("row ")[1].split()[0]) - 1 for token in pl.read_csv(sheet)["chary_row"]]
     answered = pl.read_csv(sheet)["chary_truth"].is_not_null().to_list()
-    keys(["12"[truth[row] == "wish"] for row, done in zip(rows, answered, strict=True) if not done] + ["x"])
+    keys(
+        ["12"[truth[row] == "wish"] for row, done in zip(rows, answered, strict=True) if not done]
+        + ["x"]
+    )
 
 
 def next_command(out):
@@ -42,8 +45,17 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     code, out, _ = run("judge", path, "--labels", "rule", "--confidence", "sure")
     assert code == 0
     assert "Drew 30 of 500 rows at random" in out
-    assert "On the sheet: 'text' and 'region'. Hide what gives the label away with --hide COLUMN." in out
-    assert pl.read_csv(sheet).columns == ["chary_row", "chary_truth", "text", "region", "chary_classes"]
+    assert (
+        "On the sheet: 'text' and 'region'. Hide what gives the label away with --hide COLUMN."
+        in out
+    )
+    assert pl.read_csv(sheet).columns == [
+        "chary_row",
+        "chary_truth",
+        "text",
+        "region",
+        "chary_classes",
+    ]
     press(keys, sheet, truth)
     code, out, _ = run(*next_command(out))
     assert "30 labelled, 0 skipped, 0 left" in out
@@ -56,14 +68,27 @@ def test_the_whole_way_by_the_commands_that_are_suggested(tickets, run, keys):
     assert sees in page
     assert "did not see the labels" not in page
     assert not path.with_name("my tickets.judged.csv").exists()
-    enlarge = shlex.split(out.partition("takes about four times as many rows):")[2].split("\n")[0])[1:]
+    enlarge = shlex.split(out.partition("takes about four times as many rows):")[2].split("\n")[0])[
+        1:
+    ]
     assert enlarge[-6:] == ["--confidence", "sure", "-k", "60", "--by", "region"]
     code, out, _ = run(*enlarge)
     assert "30 more rows were drawn at random" in out
     assert "keeps its 30 answers" in out
     press(keys, sheet, truth)
     run("audit", "fill", sheet)
-    words = ["judge", path, "-l", "rule", "--confidence", "sure", "--audit", sheet, "--error", "10%"]
+    words = [
+        "judge",
+        path,
+        "-l",
+        "rule",
+        "--confidence",
+        "sure",
+        "--audit",
+        sheet,
+        "--error",
+        "10%",
+    ]
     assert "pass --force" in run(*words)[2]
     code, out, _ = run(*words, "--force", "--json")
     figures = json.loads(out)
@@ -104,7 +129,9 @@ def answer_all(sheet, truth, path=None):
 def test_chary_judges_its_own_labels(tickets, run):
     path, _ = tickets
     frame = pl.read_csv(path).rename({"rule": "chary_label", "sure": "chary_confidence"})
-    frame.with_columns(chary_source=pl.lit("given")).write_parquet(path.with_name("t.labeled.parquet"))
+    frame.with_columns(chary_source=pl.lit("given")).write_parquet(
+        path.with_name("t.labeled.parquet")
+    )
     code, _, err = run("judge", path.with_name("t.labeled.parquet"), "-l", "chary_label", "-k", 5)
     assert (code, err) == (0, "")
     sheet = pl.read_csv(path.with_name("t.labeled.judge.csv"))
@@ -129,14 +156,27 @@ def test_bad_words_are_answered_in_one_sentence(tickets, run, words, said):
 
 
 @pytest.mark.parametrize(
-    ("required", "outcome", "expected"), [("80%", "shown", 0), ("92%", "open", 3), ("0.99", "ruled out", 4)]
+    ("required", "outcome", "expected"),
+    [("80%", "shown", 0), ("92%", "open", 3), ("0.99", "ruled out", 4)],
 )
-def test_a_required_accuracy_decides_how_the_command_ends(tickets, run, required, outcome, expected):
+def test_a_required_accuracy_decides_how_the_command_ends(
+    tickets, run, required, outcome, expected
+):
     path, truth = tickets
     run("judge", path, "--labels", "rule", "-k", "100")
     sheet = path.with_name("my tickets.judge.csv")
     answer_all(sheet, truth)
-    judge = ("judge", path, "--labels", "rule", "--audit", sheet, "--require", f"accuracy>={required}", "--force")
+    judge = (
+        "judge",
+        path,
+        "--labels",
+        "rule",
+        "--audit",
+        sheet,
+        "--require",
+        f"accuracy>={required}",
+        "--force",
+    )
     code, out, err = run(*judge, "--json")
     assert (code, err) == (expected, "")
     figures = json.loads(out)
@@ -147,7 +187,9 @@ def test_a_required_accuracy_decides_how_the_command_ends(tickets, run, required
     assert code == expected
     assert found["sentence"] in " ".join(out.split())
     assert "--require" not in out  # the draw that is suggested has no answers yet
-    assert outcome in path.with_name("my tickets.judged.html").read_text().lower().replace("not shown", "open")
+    assert outcome in path.with_name("my tickets.judged.html").read_text().lower().replace(
+        "not shown", "open"
+    )
 
 
 def test_labels_corrected_after_the_draw_do_not_pass(tickets, run):
@@ -180,7 +222,10 @@ def test_labels_corrected_after_the_draw_do_not_pass(tickets, run):
     assert -1 < page.find("have changed since the rows were drawn") < page.find("of the 500 labels")
     code, _, err = run("judge", "draw", path, "--labels", "rule", "-k", 150)
     assert code == 1
-    assert "holds 100 answers and exists already, and column 'rule' has changed since it was drawn" in err
+    assert (
+        "holds 100 answers and exists already, and column 'rule' has changed since it was drawn"
+        in err
+    )
 
     frame.with_columns(better=pl.Series(corrected.tolist())).write_csv(path)
     code, out, _ = run(*judge, "better", "--json")
@@ -194,9 +239,13 @@ def test_labels_corrected_after_the_draw_do_not_pass(tickets, run):
     assert run(*judge, "rule")[0] == 0
 
 
-@pytest.mark.parametrize("required", ["80%", "kappa>=80%", "accuracy>=80", "accuracy>=", "accuracy"])
+@pytest.mark.parametrize(
+    "required", ["80%", "kappa>=80%", "accuracy>=80", "accuracy>=", "accuracy"]
+)
 def test_a_requirement_that_is_none_is_refused(tickets, run, required):
-    code, _, err = run("judge", tickets[0], "--labels", "rule", "--audit", tickets[0], "--require", required)
+    code, _, err = run(
+        "judge", tickets[0], "--labels", "rule", "--audit", tickets[0], "--require", required
+    )
     assert code == 1
     assert "--require" in err
 
@@ -211,14 +260,20 @@ def test_drawing_can_be_said_with_a_word(animals, run):
     path, _ = animals
     code, out, _ = run("judge", "draw", path, "-l", "animal", "--rows", 7)
     assert (code, "Drew 7 of 300 rows at random" in out) == (0, True)
-    code, _, err = run("judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv"))
+    code, _, err = run(
+        "judge", "draw", path, "-l", "animal", "--audit", path.with_name("animals.judge.csv")
+    )
     assert (code, "takes no --audit" in err) == (1, True)
 
 
 def test_fields_of_nested_json_lines_can_be_judged_and_are_written_as_they_were(tmp_path, run):
     path = tmp_path / "log.jsonl"
     rows = [
-        {"input": {"text": f"t{i}"}, "output": {"label": "ab"[i % 2], "score": i / 100}, "truth": "ab"[i % 2]}
+        {
+            "input": {"text": f"t{i}"},
+            "output": {"label": "ab"[i % 2], "score": i / 100},
+            "truth": "ab"[i % 2],
+        }
         for i in range(60)
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

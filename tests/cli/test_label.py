@@ -30,7 +30,12 @@ def test_label_writes_three_files_and_a_summary(table, run):
     code, out, err = run("label", table, "--target", "churn")
     assert (code, err) == (0, "")
     names = {path.name for path in table.parent.iterdir()}
-    assert names == {"customers.csv", "customers.labeled.csv", "customers.model.chary", "customers.report.html"}
+    assert names == {
+        "customers.csv",
+        "customers.labeled.csv",
+        "customers.model.chary",
+        "customers.report.html",
+    }
     for word in ("Given", "Learned", "Predicted", "yes", "no", "Left out: id", "report.html"):
         assert word in out
     lines = (table.parent / "customers.labeled.csv").read_text().splitlines()
@@ -63,14 +68,21 @@ def test_class_proportions_are_met_and_owned_up_to(table, run):
     assert [line.split(";")[4] for line in lines].count("yes") == 36  # of 80, given ones included
     page = (table.parent / "customers.report.html").read_text()
     assert "You told chary that 55 % of all rows are" in page
-    code, out, _ = run("label", table, "-t", "churn", "--force", "--json", "--class-prior", "labeled", *QUICK)
-    assert "the labelled rows have the proportions of all rows" in json.loads(out)["class_prior"]["sentence"]
+    code, out, _ = run(
+        "label", table, "-t", "churn", "--force", "--json", "--class-prior", "labeled", *QUICK
+    )
+    assert (
+        "the labelled rows have the proportions of all rows"
+        in json.loads(out)["class_prior"]["sentence"]
+    )
 
 
 def test_the_aim_is_asked_for_and_said(table, run):
     code, out, err = run("label", table, "-t", "churn", *QUICK, "--aim", "balanced")
     assert (code, err) == (0, "")
-    assert "Optimised for balanced accuracy: every class counts the same." in re.sub(r"\s+", " ", out)
+    assert "Optimised for balanced accuracy: every class counts the same." in re.sub(
+        r"\s+", " ", out
+    )
     assert "If rare classes" not in out
     page = (table.parent / "customers.report.html").read_text()
     assert "Optimised for balanced accuracy: every class counts the same." in page
@@ -109,12 +121,21 @@ def test_what_is_said_of_columns_reaches_the_preparation(table, run):
         "-9",
     )
     code, out, _ = run("diagnose", table, "-t", "churn", "--json", *said)
-    kinds = {column["name"]: (column["kind"], column["note"]) for column in json.loads(out)["columns"]}
+    kinds = {
+        column["name"]: (column["kind"], column["note"]) for column in json.loads(out)["columns"]
+    }
     assert code == 0
-    assert [kinds[name][0] for name in ("colour", "age", "id")] == ["dropped", "categorical", "numeric"]
+    assert [kinds[name][0] for name in ("colour", "age", "id")] == [
+        "dropped",
+        "categorical",
+        "numeric",
+    ]
     assert kinds["age"][1] == "49 values"
     code, _, err = run("label", table, "-t", "churn", "--missing", "hue=red")
-    assert (code, err) == (1, "chary: There is no column 'hue' for the code 'hue=red'; " + err.split("; ", 1)[1])
+    assert (code, err) == (
+        1,
+        "chary: There is no column 'hue' for the code 'hue=red'; " + err.split("; ", 1)[1],
+    )
 
 
 def test_nothing_is_overwritten_without_force(table, run):
@@ -127,8 +148,12 @@ def test_nothing_is_overwritten_without_force(table, run):
     assert not (table.parent / "customers.labeled.csv").exists()
     (table.parent / "customers.labeled.csv").touch()
     _, _, err = run("label", table, "-t", "churn")
-    assert re.search(r"customers.labeled.csv and .*customers.report.html exist already; pass --force", err)
-    assert "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]  # of two faults the first
+    assert re.search(
+        r"customers.labeled.csv and .*customers.report.html exist already; pass --force", err
+    )
+    assert (
+        "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]
+    )  # of two faults the first
     assert run("label", table, "-t", "churn", "--force", *QUICK)[0] == 0
     assert report.read_text() != "mine"
 
@@ -171,10 +196,16 @@ def _read_whatever(path):
 def test_another_format_can_be_asked_for(table, run):
     code, _, err = run("label", table, "-t", "churn", *QUICK, "--format", "jsonl.gz")
     assert (code, err) == (0, "")
-    lines = gzip.decompress(table.with_name("customers.labeled.jsonl.gz").read_bytes()).decode().splitlines()
+    lines = (
+        gzip.decompress(table.with_name("customers.labeled.jsonl.gz").read_bytes())
+        .decode()
+        .splitlines()
+    )
     assert json.loads(lines[0])["age"] == "20,5"
     assert json.loads(lines[1])["chary_label"] == "yes"
-    code, _, err = run("predict", table.with_name("customers.model.chary"), table, "--format", "parquet")
+    code, _, err = run(
+        "predict", table.with_name("customers.model.chary"), table, "--format", "parquet"
+    )
     assert code == 0
     assert pl.read_parquet(table.with_name("customers.predicted.parquet")).height == 80
 
@@ -198,12 +229,16 @@ def test_several_files_are_one_table_and_said(table, tmp_path, run):
         (folder / name).write_text("\n".join([header, *rows[40 * k : 40 * k + 40]]) + "\n")
     code, out, _ = run("label", folder / "jan.csv", folder / "feb.csv", "-t", "churn", *QUICK)
     assert code == 0
-    assert "2 files were read as one table, in this order: jan.csv, feb.csv." in re.sub(r"\s+", " ", out)
+    assert "2 files were read as one table, in this order: jan.csv, feb.csv." in re.sub(
+        r"\s+", " ", out
+    )
     written = (folder / "jan-and-1-more.labeled.csv").read_text().splitlines()
     assert [line.rsplit(";", 3)[0] for line in written] == [header, *rows]
     assert "2 files were read as one table" in (folder / "jan-and-1-more.report.html").read_text()
     assert f"auditdraw{folder}/jan.csv{folder}/feb.csv--targetchurn" in re.sub(r"[\s│]+", "", out)
-    code, out, _ = run("label", f"{folder}/*.csv", "-t", "churn", *QUICK, "--json", "--out", tmp_path)
+    code, out, _ = run(
+        "label", f"{folder}/*.csv", "-t", "churn", *QUICK, "--json", "--out", tmp_path
+    )
     assert code == 0
     assert any("Skipped by name" in note for note in json.loads(out)["notes"])
     assert (tmp_path / "feb-and-1-more.labeled.csv").exists()
@@ -307,7 +342,9 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
         assert (code, out) == (1, "")
         assert said in err
     long.rename(table)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: os.write(os.open("/dev/full", os.O_WRONLY), b"x"))
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: os.write(os.open("/dev/full", os.O_WRONLY), b"x")
+    )
     code, _, err = run("label", table, "-t", "churn", "--out", table.parent / "new")
     assert "(no space left on device); fix that, or choose another folder." in err
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
@@ -349,7 +386,8 @@ def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, r
     assert set(to_check["chary_guess"]) <= {"'\uff1dyes", "-5", "''=no", "'@x"}
     assert to_check["mine"].str.starts_with("'=").all()
     found = read_labels_under_test(
-        open_source([str(tmp_path / "t.labeled.csv")], reserved=()), Options(labels=("chary_label",))
+        open_source([str(tmp_path / "t.labeled.csv")], reserved=()),
+        Options(labels=("chary_label",)),
     )
     assert found.classes == sorted(names)
     assert found.of(written["chary_label"]) == [names[i % 4] for i in range(160)]
@@ -359,7 +397,9 @@ def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, r
         assert run("audit", "fill", tmp_path / "t.audit.csv")[0] == 0
     sheet = read_table(tmp_path / "t.audit.csv")
     answers = sheet.frame["y"].to_list()
-    assert answers == [written for name in [*sorted(names), *sorted(names)[:2]] for written in as_written[name]]
+    assert answers == [
+        written for name in [*sorted(names), *sorted(names)[:2]] for written in as_written[name]
+    ]
 
 
 as_written = {"\uff1dyes": ["'\uff1dyes"], "-5": ["-5"], "'=no": ["''=no"], "@x": ["'@x"]}
@@ -370,7 +410,9 @@ def large_table(path, n=1500):
     x = rng.normal(size=n)
     y = np.where(x + 0.3 * rng.normal(size=n) > 0.5, "yes", "no").astype(object)
     y[~((np.abs(x) > 1) & (rng.random(n) < 0.2))] = None
-    pl.DataFrame({"name": [f"n{i}" for i in range(n)], "x": x.round(4), "y": y.tolist()}).write_csv(path)
+    pl.DataFrame({"name": [f"n{i}" for i in range(n)], "x": x.round(4), "y": y.tolist()}).write_csv(
+        path
+    )
     return path
 
 
@@ -382,11 +424,15 @@ def test_a_table_that_does_not_fit_is_labelled_in_parts(tmp_path, run, monkeypat
     at_once = json.loads(out)
     assert at_once["sample"] is None
     monkeypatch.setattr("chary.tables.source._GROWTH", 10**6)  # as if it took that much
-    code, out, err = run("label", path, "-t", "y", "--out", tmp_path / "b", "--memory", "4GB", *told)
+    code, out, err = run(
+        "label", path, "-t", "y", "--out", tmp_path / "b", "--memory", "4GB", *told
+    )
     assert (code, err) == (0, "")
     in_parts = json.loads(out)
     assert in_parts["labels"] == at_once["labels"] == {"no": 1050, "yes": 450}
-    assert in_parts["sample"]["drawn"] == in_parts["sample"]["of"] == at_once["sources"]["predicted"]
+    assert (
+        in_parts["sample"]["drawn"] == in_parts["sample"]["of"] == at_once["sources"]["predicted"]
+    )
     assert any("read in parts" in note for note in in_parts["notes"])
     names = {one.name for one in (tmp_path / "b").iterdir()}
     assert names == {"t.labeled.csv", "t.model.chary", "t.report.html"}
@@ -397,7 +443,9 @@ def test_a_table_that_does_not_fit_is_labelled_in_parts(tmp_path, run, monkeypat
     assert "other rows, drawn at random." in report
 
 
-def test_a_table_in_parts_learns_from_a_sample_and_can_be_written_in_other_formats(tmp_path, run, monkeypatch):
+def test_a_table_in_parts_learns_from_a_sample_and_can_be_written_in_other_formats(
+    tmp_path, run, monkeypatch
+):
     path = large_table(tmp_path / "t.csv")
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
     monkeypatch.setattr("chary.labelling.label.SAMPLE", 200)
@@ -428,7 +476,9 @@ def test_a_table_in_parts_learns_from_a_sample_and_can_be_written_in_other_forma
         (("--memory", "much"), "is not a size"),
     ],
 )
-def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, sentence, monkeypatch):
+def test_what_cannot_be_done_in_parts_is_one_sentence(
+    tmp_path, run, options, sentence, monkeypatch
+):
     path = large_table(tmp_path / "t.csv")
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
     code, _, err = run("label", path, "-t", "y", "--out", tmp_path / "new" / "out", *options)
@@ -440,7 +490,11 @@ def test_what_cannot_be_done_in_parts_is_one_sentence(tmp_path, run, options, se
 
 def test_many_classes_of_few_rows_are_no_warning_of_a_library(tmp_path, run):
     names = [f"class {i // 3}" if (i % 3 and i < 24) or i < 12 else None for i in range(120)]
-    columns = {"x": [i * 7 % 120 for i in range(120)], "z": [i * 11 % 17 for i in range(120)], "y": names}
+    columns = {
+        "x": [i * 7 % 120 for i in range(120)],
+        "z": [i * 11 % 17 for i in range(120)],
+        "y": names,
+    }
     path = tmp_path / "t.csv"
     pl.DataFrame(columns).write_csv(path)
     assert run("label", path, "-t", "y", *QUICK)[::2] == (0, "")
@@ -452,9 +506,9 @@ def test_how_to_name_codes_for_missing_is_said_once(tmp_path, run):
     colours = [["red", "blue", None][i % 3] for i in range(90)]
     pl.DataFrame(
         {**answers, "age": [20 + i % 40 + 939 * (i % 9 == 4) for i in range(90)], "y": colours}
-    ).with_columns(pl.when(pl.col("age") > 900).then(999).otherwise(pl.col("age")).alias("age")).write_csv(
-        tmp_path / "t.csv"
-    )
+    ).with_columns(
+        pl.when(pl.col("age") > 900).then(999).otherwise(pl.col("age")).alias("age")
+    ).write_csv(tmp_path / "t.csv")
     for verb, more in (("label", ("--learner", "linear")), ("diagnose", ())):
         code, out, _ = run(verb, tmp_path / "t.csv", "-t", "y", *more)
         assert code == 0

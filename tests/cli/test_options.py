@@ -54,7 +54,10 @@ def test_class_proportions_as_typed(texts, expected):
         (["=0.3"], "is not understood; give NAME=SHARE"),
         (["yes=nan"], "is not understood; give NAME=SHARE"),
         (["yes=0.3", "yes=0.7"], "names 'yes' twice"),
-        (["yes=30", "no=70"], "--class-prior 'yes=30' is more than all rows; write yes=30% if you mean"),
+        (
+            ["yes=30", "no=70"],
+            "--class-prior 'yes=30' is more than all rows; write yes=30% if you mean",
+        ),
         (["yes=30%,no=70%"], "holds more than one class; repeat the option for each"),
         (["yes=30 %;no=70 %"], "holds more than one class; repeat the option for each"),
     ],
@@ -67,7 +70,9 @@ def test_class_proportions_that_cannot_be_are_said(texts, said):
 def test_shares_and_sizes_as_typed():
     assert read_share("5 %", "--error") == read_share("0.05", "--error") == 0.05
     for typed in ("ten", "", "0", "1", "100%", "-5%", "10", "nan", "%"):
-        with pytest.raises(ValueError, match=r"--error .* is not a share; give one such as 10% or 0\.1"):
+        with pytest.raises(
+            ValueError, match=r"--error .* is not a share; give one such as 10% or 0\.1"
+        ):
             read_share(typed, "--error")
     sizes = {"2GB": 2 * 10**9, "2 gib": 2**31, "1.5g": 1_500_000_000, "100": 100, "1TiB": 2**40}
     assert {typed: read_size(typed) for typed in sizes} == sizes
@@ -82,7 +87,9 @@ def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
     assert shares == {"0": 0.3, "3": 0.2, "2": 0.4, "true": 0.1}
     with pytest.raises(TypeError, match="There is no option 'tagret'; the options are aim, "):
         Options.of(tagret="y")
-    with pytest.raises(TypeError, match="There is no option 'error'; the options are categorical, "):
+    with pytest.raises(
+        TypeError, match="There is no option 'error'; the options are categorical, "
+    ):
         Options.of("diagnose", error=0.1)
 
 
@@ -114,8 +121,14 @@ def of_command(options, verb):
 names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)
 lists = st.lists(names, max_size=2).map(tuple)
 shares = st.integers(1, 99).map(lambda n: n / 100)
-priors = st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc"), shares, min_size=1)
-OWN = {"error": st.none() | shares, "class_prior": priors, "memory": st.none() | st.integers(1, 2**40)}
+priors = (
+    st.none() | st.just("labeled") | st.dictionaries(st.sampled_from("abc"), shares, min_size=1)
+)
+OWN = {
+    "error": st.none() | shares,
+    "class_prior": priors,
+    "memory": st.none() | st.integers(1, 2**40),
+}
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
 OWN |= {"threshold": st.none() | shares}
@@ -177,7 +190,9 @@ CHOSEN = Options(
 def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False, discard_answers=False)
     draw = Hints.for_labels(CHOSEN, files, 12).draw
-    assert draw.startswith("chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' ")
+    assert draw.startswith(
+        "chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' "
+    )
     assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
     assert Hints.for_labels(CHOSEN, files, 0).draw == ""
 
@@ -203,7 +218,9 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
     assert parsed(audit._next_command(sheet, drawn._replace(chosen=DOUBT))) == replace(
         common, target="it's", checked=sheet
     )
-    said = audit._next_command(sheet, drawn._replace(judged=("rule", "other"), tables=(*drawn.tables, "b.csv")))
+    said = audit._next_command(
+        sheet, drawn._replace(judged=("rule", "other"), tables=(*drawn.tables, "b.csv"))
+    )
     assert parsed_files(said) == [str(tmp_path / "my t.csv"), str(tmp_path / "b.csv")]
     assert parsed(said) == replace(common, labels=("rule", "other"), audit=sheet)
 
@@ -214,7 +231,10 @@ def parsed_files(command):
 
 def survey(folder):
     """Answers of 0 to 2 to a question, and 98 where there is none."""
-    rows = [f"{i},{98 if i % 11 == 5 else i % 3},{['red', 'blue', 'to do'][i % 3]},{i % 7}" for i in range(90)]
+    rows = [
+        f"{i},{98 if i % 11 == 5 else i % 3},{['red', 'blue', 'to do'][i % 3]},{i % 7}"
+        for i in range(90)
+    ]
     path = folder / "my survey.csv"
     path.write_text("\n".join(["id;q1;colour;n", *rows]).replace(",", ";"), encoding="cp1252")
     return path
@@ -225,9 +245,22 @@ def hint(text, begins):
     return next(line.partition(begins)[2].strip() for line in text.splitlines() if begins in line)
 
 
-def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(tmp_path, capsys, monkeypatch):
+def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(
+    tmp_path, capsys, monkeypatch
+):
     path = survey(tmp_path)
-    chosen = ["--target", "colour", "--unlabeled", "to do", "--missing", "98", "--drop", "id", "--aim", "balanced"]
+    chosen = [
+        "--target",
+        "colour",
+        "--unlabeled",
+        "to do",
+        "--missing",
+        "98",
+        "--drop",
+        "id",
+        "--aim",
+        "balanced",
+    ]
     chosen += ["--encoding", "cp1252", "--seed", "3", "--learner", "linear", "--check-sheet"]
     assert main(["label", str(path), *chosen]) == 0
     first = parsed(shlex.join(["chary", "label", str(path), *chosen]))
@@ -236,7 +269,10 @@ def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(t
     assert main(shlex.split(drawn)[1:]) == 0
     sheet, check = tmp_path / "my survey.audit.csv", tmp_path / "my survey.check.csv"
     monkeypatch.setattr("typer.getchar", lambda: "q")
-    for filled, after in ((sheet, {"audit": sheet}), (check, {"checked": check, "check_sheet": False})):
+    for filled, after in (
+        (sheet, {"audit": sheet}),
+        (check, {"checked": check, "check_sheet": False}),
+    ):
         text = pl.read_csv(filled, separator=";", infer_schema=False)
         text.with_columns(pl.lit("blue").alias("colour")).write_csv(filled, separator=";")
         capsys.readouterr()
@@ -249,7 +285,14 @@ def test_what_a_sheet_remembers_is_read_back_and_what_is_odd_in_it_is_not():
     kept = CHOSEN.to_keep("label")
     assert Options.kept(kept).to_keep("label") == kept
     assert "force" not in kept
-    odd = {"missing": 3, "rounds": "many", "drop": ["a", "b"], "force": True, "memory": "1e", "nonsense": "x"}
+    odd = {
+        "missing": 3,
+        "rounds": "many",
+        "drop": ["a", "b"],
+        "force": True,
+        "memory": "1e",
+        "nonsense": "x",
+    }
     assert Options.kept(odd) == Options(drop=("a", "b"))
     assert Options(learner=object(), aim="balanced").to_keep("label") == {"aim": "balanced"}
 
@@ -263,7 +306,9 @@ def commands(command, path=()):
     if children is None:
         return {" ".join(path): command}
     return {
-        words: found for name, child in children.items() for words, found in commands(child, (*path, name)).items()
+        words: found
+        for name, child in children.items()
+        for words, found in commands(child, (*path, name)).items()
     }
 
 
@@ -273,7 +318,10 @@ def test_every_command_and_option_has_help_the_same_wherever_it_appears():
         assert command.help, name
         for parameter in command.params:
             assert parameter.help, parameter.name
-            if name in ("label", "diagnose", "predict", "audit draw") and parameter.name not in ("seed", "file"):
+            if name in ("label", "diagnose", "predict", "audit draw") and parameter.name not in (
+                "seed",
+                "file",
+            ):
                 told.setdefault(parameter.name, set()).add(parameter.help)
     assert {name: texts for name, texts in told.items() if len(texts) > 1} == {}
 
@@ -311,13 +359,20 @@ def test_alone_chary_names_the_three_commands_that_one_needs(capsys):
 
 def spoken_of(name):
     """The first argument of every ``Parameter("...")`` or ``Step("...")`` in the package."""
-    return {word for path in PACKAGE.rglob("*.py") for word in re.findall(rf'\b{name}\("(\w+)"', path.read_text())}
+    return {
+        word
+        for path in PACKAGE.rglob("*.py")
+        for word in re.findall(rf'\b{name}\("(\w+)"', path.read_text())
+    }
 
 
 def test_every_parameter_and_step_that_is_spoken_of_can_be_typed():
     assert "unlabeled" in spoken_of("Parameter")
     options = {
-        word for name in ("label", "judge", "predict") for one in ROOT.commands[name].params for word in one.opts
+        word
+        for name in ("label", "judge", "predict")
+        for one in ROOT.commands[name].params
+        for word in one.opts
     }
     assert {flag_of(name) for name in spoken_of("Parameter")} <= options
     for name in spoken_of("Step"):
@@ -340,7 +395,9 @@ def test_parameters_are_options_and_steps_are_commands():
     )
 
 
-LABELED = b"x,y\n" + b"".join(b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i % 3 else b"") for i in range(60))
+LABELED = b"x,y\n" + b"".join(
+    b"%d,%s\n" % (i % 7, b"ab"[i % 2 : i % 2 + 1] if i % 3 else b"") for i in range(60)
+)
 
 
 @pytest.mark.parametrize(

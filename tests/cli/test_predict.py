@@ -72,7 +72,12 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     (out / "mar.predicted.csv").unlink()
     code, said, _ = run("predict", model, f"{months}/*.csv", "--out", out, "--json")
     figures = json.loads(said)
-    assert (code, figures["rows"], len(figures["files"]["predicted"]), len(figures["failed"])) == (1, 20, 1, 3)
+    assert (code, figures["rows"], len(figures["files"]["predicted"]), len(figures["failed"])) == (
+        1,
+        20,
+        1,
+        3,
+    )
     assert sum(figures["labels"].values()) == 20
     assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {
         out / "jan.predicted.csv"
@@ -80,7 +85,10 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     (out / "jan.predicted.csv").write_text("something else")
     code, said, err = run("predict", model, months, "--out", out)
     assert code == 1
-    assert "jan.predicted.csv exists already; pass --force to overwrite it, or --out for another folder" in err
+    assert (
+        "jan.predicted.csv exists already; pass --force to overwrite it, or --out for another folder"
+        in err
+    )
     assert (out / "jan.predicted.csv").read_text() == "something else"
     assert run("predict", model, months, "--out", out, "--force")[0] == 0
     assert pl.read_csv(out / "jan.predicted.csv", separator=";").equals(written)
@@ -95,7 +103,9 @@ def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
     found = pl.read_parquet(months / "jan.predicted.parquet")
     assert found.columns[-3:] == ["chary_label", "chary_confidence", "chary_accept"]
     assert not (months / "bad.predicted.parquet").exists()
-    code, said, _ = run("predict", model, months, "--format", "parquet", "--threshold", 0.8, "--json")
+    code, said, _ = run(
+        "predict", model, months, "--format", "parquet", "--threshold", 0.8, "--json"
+    )
     figures = json.loads(said)
     assert (len(figures["files"]["predicted"]), len(figures["failed"])) == (0, 5)
 
@@ -103,7 +113,10 @@ def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):
     for words, said in [
         (["--memory", "much"], "--memory 'much' is not a size"),
-        (["--memory", "1MB"], "Labelling a file needs at least 400 MiB, but only 0 MiB are allowed"),
+        (
+            ["--memory", "1MB"],
+            "Labelling a file needs at least 400 MiB, but only 0 MiB are allowed",
+        ),
     ]:
         code, _, err = run("predict", model, months, *words)
         assert (code, said in err) == (1, True), err
@@ -120,7 +133,9 @@ def test_standard_input_is_one_file(model, table, tmp_path, run, monkeypatch):
     code, said, err = run("predict", model, "-", "--json")
     assert (code, err) == (0, "")
     assert json.loads(said)["files"] == {"predicted": ["stdin.predicted.csv"]}
-    assert (tmp_path / "stdin.predicted.csv").read_text().startswith("id;age;colour;churn;chary_label")
+    assert (
+        (tmp_path / "stdin.predicted.csv").read_text().startswith("id;age;colour;churn;chary_label")
+    )
 
 
 def test_progress_on_a_terminal(model, months, tmp_path, run, monkeypatch):
@@ -152,16 +167,26 @@ def test_predict_says_whether_the_rows_are_like_those_learned_from(model, table,
 
 def test_a_model_of_an_older_version_cannot_tell(tmp_path, run):
     golden = Path(__file__).parents[1] / "fixtures" / "golden"
-    code, out, _ = run("predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path)
+    code, out, _ = run(
+        "predict", golden / "label-network.chary", golden / "rows.csv", "--out", tmp_path
+    )
     assert code == 0
     assert "the model file has no figures to compare with." in re.sub(r"\s+", " ", out)
 
 
 def test_of_many_files_those_that_differ_are_named(model, months, tmp_path, run):
-    (months / "odd.csv").write_text("id;age;colour;churn\n" + "".join(f"{k};61,5;purple;\n" for k in range(60)))
+    (months / "odd.csv").write_text(
+        "id;age;colour;churn\n" + "".join(f"{k};61,5;purple;\n" for k in range(60))
+    )
     out = tmp_path / "out"
     code, said, _ = run("predict", model, months, "--out", out)
     said = re.sub(r"\s+", " ", said)
     assert code == 0
-    assert "odd.predicted.csv: The 60 rows differ from those the model learned from: 'colour' (" in said
-    assert "The rows of 4 files have the values, ranges and missing cells that the model knows." in said
+    assert (
+        "odd.predicted.csv: The 60 rows differ from those the model learned from: 'colour' ("
+        in said
+    )
+    assert (
+        "The rows of 4 files have the values, ranges and missing cells that the model knows."
+        in said
+    )

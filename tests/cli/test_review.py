@@ -21,7 +21,18 @@ def no_server(monkeypatch):
 
 
 def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(table, run, served):
-    words = ["--id", "id", "--encoding", "cp1252", "--class", "98", "--missing", "age=99", "--seed", "4"]
+    words = [
+        "--id",
+        "id",
+        "--encoding",
+        "cp1252",
+        "--class",
+        "98",
+        "--missing",
+        "age=99",
+        "--seed",
+        "4",
+    ]
     assert run("review", table, *words)[0] == 0
     bench = served[0][0]
     assert bench.job.kind == "choose"
@@ -33,19 +44,34 @@ def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(tab
     assert run(*shlex.split(line)[1:])[0] == 0
     options = served[1][0].options
     assert options == bench.options
-    assert (options.target, options.unlabeled, options.drop) == ("churn", ("no answer",), ("colour",))
+    assert (options.target, options.unlabeled, options.drop) == (
+        "churn",
+        ("no answer",),
+        ("colour",),
+    )
     assert options.error == 0.1
 
 
 def test_the_address_is_printed_and_the_end_told(table, run, served):
     code, out, _ = run(
-        "review", table, "-t", "churn", "--no-browser", "--port", "8123", "--id", "id", "--drop", "age"
+        "review",
+        table,
+        "-t",
+        "churn",
+        "--no-browser",
+        "--port",
+        "8123",
+        "--id",
+        "id",
+        "--drop",
+        "age",
     )
     assert code == 0
     assert "The page is at http://127.0.0.1:1/?token=x" in out
     assert "The page has ended. No answer was given." in out
     assert (
-        f"Go on:  chary review {table} --target churn --drop age --identifier id --port 8123 --no-browser\n" in out
+        f"Go on:  chary review {table} --target churn --drop age --identifier id --port 8123 --no-browser\n"
+        in out
     )
     bench, port, browser = served[0]
     assert (port, browser) == (8123, False)

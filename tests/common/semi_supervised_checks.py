@@ -1,7 +1,7 @@
 """Twenty-four checks that any self-training classifier can be put through.
 
-scikit-learn's own estimator checks never show an estimator one unlabelled row; these do. Each takes a
-``Subject``, which knows how to make the model under test.
+scikit-learn's own estimator checks never show an estimator one unlabelled row; these do. Each takes
+a ``Subject``, which knows how to make the model under test.
 """
 
 import os
@@ -35,7 +35,8 @@ class Subject:
     """A self-training classifier under test."""
 
     name: str
-    # make(base, max_rounds=..., accept="policy" | "nothing" | "all", **parameters) -> unfitted model
+    # make(base, max_rounds=..., accept="policy" | "nothing" | "all", **parameters) -> unfitted
+    # model
     make: Callable[..., Any]
     base: Callable[[], Any]  # the classifier inside, unfitted and seeded
     rescores: bool = False  # whether accepted rows may be given back
@@ -48,7 +49,13 @@ def rounds(model):
 def problem(n_classes=3, n_rows=120, n_labeled=36, seed=0):
     """Rows of three overlapping classes, some labels, and what the others would be."""
     X, y_true = make_classification(
-        n_rows, 5, n_informative=3, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, random_state=seed
+        n_rows,
+        5,
+        n_informative=3,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        random_state=seed,
     )
     y = y_true.copy()
     y[np.random.default_rng(seed).permutation(n_rows)[n_labeled:]] = -1
@@ -93,7 +100,10 @@ def _check_order(subject, shuffled_rows):
     rows = shuffled_rows(y, np.random.default_rng(1))
     order = np.arange(len(y))
     order[np.sort(rows)] = rows
-    model, other = subject.make(subject.base()).fit(X, y), subject.make(subject.base()).fit(X[order], y[order])
+    model, other = (
+        subject.make(subject.base()).fit(X, y),
+        subject.make(subject.base()).fit(X[order], y[order]),
+    )
     np.testing.assert_array_equal(other.transduction_, model.transduction_[order])
     np.testing.assert_array_equal(other.labeled_iter_, model.labeled_iter_[order])
     np.testing.assert_allclose(other.predict_proba(X), model.predict_proba(X), atol=1e-4)
@@ -133,7 +143,9 @@ def check_08_types_of_labels_agree(subject):
 def check_09_marker_is_configurable_and_may_be_absent(subject):
     X, y, y_true = problem()
     expected = subject.make(subject.base()).fit(X, y).transduction_
-    other = subject.make(subject.base(), unlabeled=-99).fit(X, np.where(y == -1, -99, y)).transduction_
+    other = (
+        subject.make(subject.base(), unlabeled=-99).fit(X, np.where(y == -1, -99, y)).transduction_
+    )
     np.testing.assert_array_equal(np.where(other == -99, -1, other), expected)
     subject.make(subject.base(), unlabeled=-99).fit(X, y_true)
     plus_minus = np.where(y_true == 0, -1.0, 1.0)
@@ -165,7 +177,9 @@ def check_12_history_adds_up(subject):
     for record in model.history_ if not subject.rescores else model.history_[-1:]:
         new = model.labeled_iter_ == record["round"]
         assert record["n_accepted"] == new.sum()
-        assert record["accepted"] == {c: int((model.transduction_[new] == c).sum()) for c in model.classes_}
+        assert record["accepted"] == {
+            c: int((model.transduction_[new] == c).sum()) for c in model.classes_
+        }
         np.testing.assert_allclose(record["mean_confidence"], model.confidence_[new].mean())
 
 
@@ -188,7 +202,9 @@ def check_14_k_rounds_are_k_plus_1_fits(subject):
         assert rounds(model) <= max_rounds
         assert CountingRegression.n_fits == rounds(model) + 1
     supervised = clone(subject.base()).fit(X[y != -1], y[y != -1])
-    if not hasattr(supervised, "unlabeled"):  # one that sees unlabelled rows differs from one that does not
+    if not hasattr(
+        supervised, "unlabeled"
+    ):  # one that sees unlabelled rows differs from one that does not
         model = subject.make(subject.base(), max_rounds=0).fit(X, y)
         np.testing.assert_array_equal(model.predict_proba(X), supervised.predict_proba(X))
 
@@ -224,7 +240,11 @@ def check_17_the_stop_reason_is_right_at_the_boundary(subject):
     most = 30
     model = subject.make(subject.base(), max_rounds=most).fit(X, y)
     last, reason = rounds(model), model.termination_condition_
-    reason_at = lambda k: subject.make(subject.base(), max_rounds=k).fit(X, y).termination_condition_  # noqa: E731
+
+    def reason_at(n_rounds):
+        model = subject.make(subject.base(), max_rounds=n_rounds)
+        return model.fit(X, y).termination_condition_
+
     if reason == "all_labeled":
         assert reason_at(last) == "all_labeled"
         assert reason_at(last - 1) == "max_rounds"
@@ -284,7 +304,9 @@ def check_22_works_inside_scikit_learn(subject):
 
     rounds_parameter = "max_rounds" if "max_rounds" in model.get_params() else "max_iter"
     grid = {rounds_parameter: [0, 1]}
-    search = GridSearchCV(model, grid, scoring=labeled_accuracy, cv=LabeledStratifiedKFold(3)).fit(X, y)
+    search = GridSearchCV(model, grid, scoring=labeled_accuracy, cv=LabeledStratifiedKFold(3)).fit(
+        X, y
+    )
     assert 0 <= search.best_score_ <= 1
     calibrated = CalibratedClassifierCV(FrozenEstimator(clone(model).fit(X, y)), cv=2)
     assert calibrated.fit(X[y != -1], y[y != -1]).predict_proba(X).shape == (len(y), 3)
@@ -296,7 +318,14 @@ def check_23_no_global_state_is_touched(subject):
     def state():
         threads = sorted((lib["filepath"], lib["num_threads"]) for lib in threadpool_info())
         numpy_state = [str(part) for part in np.random.get_state()]  # noqa: NPY002
-        return numpy_state, random.getstate(), list(warnings.filters), dict(os.environ), os.getcwd(), threads
+        return (
+            numpy_state,
+            random.getstate(),
+            list(warnings.filters),
+            dict(os.environ),
+            os.getcwd(),
+            threads,
+        )
 
     before = state()
     model = subject.make(subject.base()).fit(X, y)

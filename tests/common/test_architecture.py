@@ -13,7 +13,8 @@ from chary.tables.table import ADDED_COLUMNS
 
 PACKAGE = Path(chary.__file__).parent
 
-# The rooms, and the file that saves models, in their order: each may use those before it, and torch only method.
+# The rooms, and the file that saves models, in their order: each may use those before it, and torch
+# only method.
 ORDER = ("method", "tables", "model_file", "audit", "labelling", "report", "review", "cli")
 RULE = {room: set(ORDER[:place]) for place, room in enumerate(ORDER)} | {"torch": {"method"}}
 # Packages that are optional or heavy, and where alone they may be imported when a module is.
@@ -59,7 +60,11 @@ def _forbidden(tree: ast.Module, place: str, room: str) -> list[str]:
             continue
         other = parts[0] if parts else ""
         if not other:
-            found += [f"imports {name} from chary" for name in names if name in RULE and name not in allowed]
+            found += [
+                f"imports {name} from chary"
+                for name in names
+                if name in RULE and name not in allowed
+            ]
         elif other.startswith("_") or other == "options":
             continue
         elif other not in allowed and room:
@@ -79,7 +84,11 @@ def imports_of(tree: ast.Module) -> list[tuple[str, list[str], bool]]:
         is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         is_for_types = isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
         at_import = at_import and not is_function and not is_for_types
-        waiting += [(child, at_import) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+        waiting += [
+            (child, at_import)
+            for child in ast.iter_child_nodes(node)
+            if not isinstance(child, ast.expr)
+        ]
     return found
 
 
@@ -104,7 +113,11 @@ def test_a_room_has_one_door(room):
 
 
 def test_an_output_column_is_spelled_once_in_the_code():
-    text = {path: path.read_text("utf-8") for kind in ("py", "js", "html") for path in PACKAGE.rglob(f"*.{kind}")}
+    text = {
+        path: path.read_text("utf-8")
+        for kind in ("py", "js", "html")
+        for path in PACKAGE.rglob(f"*.{kind}")
+    }
     in_code = {
         path
         for path in text
@@ -120,7 +133,11 @@ def test_an_output_column_is_spelled_once_in_the_code():
 def test_importing_imports_no_more_than_it_must():
     heavy = ["torch", "dask", "matplotlib", "polars", "sklearn", "scipy", "numpy"]
     code = f"import sys\nloaded = lambda: [name for name in {heavy} if name in sys.modules]\n"
-    for statement in ("import chary", "import chary.method", "import chary.labelling, chary.report"):
+    for statement in (
+        "import chary",
+        "import chary.method",
+        "import chary.labelling, chary.report",
+    ):
         code += f"{statement}\nprint(*loaded())\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     arrays = "sklearn scipy numpy"

@@ -23,7 +23,14 @@ def every_kind():
     """A table with a column of every kind, two that are the same, and labels that go with some of them."""
     rng = np.random.default_rng(0)
     number = rng.normal(size=N).round(3)
-    words = ["late and broken", "quick reply", "kind staff today", "never again", "works well", "lost parcel here"]
+    words = [
+        "late and broken",
+        "quick reply",
+        "kind staff today",
+        "never again",
+        "works well",
+        "lost parcel here",
+    ]
     frame = pl.DataFrame({
         "z number": number,
         "twin of it": number,
@@ -40,7 +47,9 @@ def every_kind():
         "id": list(range(N)),
     })  # fmt: skip
     label = np.where(number + rng.normal(scale=0.8, size=N) > 0, "left", "stayed").tolist()
-    return frame.with_columns(churn=pl.Series([text if i % 3 == 0 else None for i, text in enumerate(label)]))
+    return frame.with_columns(
+        churn=pl.Series([text if i % 3 == 0 else None for i, text in enumerate(label)])
+    )
 
 
 FRAME = every_kind()
@@ -86,7 +95,9 @@ def test_labels_confidence_and_every_figure_are_the_same(tmp_path):
     other.save(tmp_path / "other.chary")
     assert (tmp_path / "usual.chary").read_bytes() == (tmp_path / "other.chary").read_bytes()
     loaded = chary.load(tmp_path / "other.chary")
-    np.testing.assert_array_equal(loaded.predict_proba(FRAME), other.model.predict_proba(FRAME.select(columns)))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(FRAME), other.model.predict_proba(FRAME.select(columns))
+    )
 
 
 def test_pandas_and_the_command_line(tmp_path, capsys):
@@ -143,7 +154,9 @@ def shuffled(frame, seed):
 @given(seed=st.integers(0, 2**32))
 def test_features_are_the_same_whatever_the_order_of_rows_columns_and_categories(seed):
     frame = tied(seed)
-    usual, other = (TablePreparation().fit(some.drop("row", "churn")) for some in (frame, shuffled(frame, seed)))
+    usual, other = (
+        TablePreparation().fit(some.drop("row", "churn")) for some in (frame, shuffled(frame, seed))
+    )
     assert other.ordered_ == usual.ordered_
     np.testing.assert_array_equal(other.transform(frame), usual.transform(frame))
 
@@ -152,7 +165,9 @@ def test_features_are_the_same_whatever_the_order_of_rows_columns_and_categories
 def test_labels_are_the_same_whatever_the_order_of_rows_columns_and_categories(learner):
     def labels(frame):
         found = chary.label(frame.drop("row"), "churn", learner=learner).frame
-        return found.select("chary_label", "chary_confidence").with_columns(frame["row"]).sort("row")
+        return (
+            found.select("chary_label", "chary_confidence").with_columns(frame["row"]).sort("row")
+        )
 
     frame = tied(1, n=96)
     assert labels(shuffled(frame, 2)).equals(labels(frame))

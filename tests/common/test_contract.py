@@ -25,7 +25,9 @@ ESTIMATORS = [
     DiverseEnsembleClassifier(n_steps=100),
     MixedEnsembleClassifier(unlabeled=None),
     LinearDiverseEnsemble(unlabeled=None),
-    SelfTrainingClassifier(LogisticRegression(), confidence="entropy", policy=TransductiveBound(), unlabeled=None),
+    SelfTrainingClassifier(
+        LogisticRegression(), confidence="entropy", policy=TransductiveBound(), unlabeled=None
+    ),
 ]
 
 

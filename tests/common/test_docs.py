@@ -28,7 +28,9 @@ FILES = [
     ROOT / "README.md",
     *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
-TEXTS = {name: page.read_text() for page in FILES if (name := str(page.relative_to(ROOT))) not in BUILT}
+TEXTS = {
+    name: page.read_text() for page in FILES if (name := str(page.relative_to(ROOT))) not in BUILT
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -72,7 +74,9 @@ NOT_RUN = {"", "sh", "text", "py", "{toctree}", "{include}"}
 def test_every_block_is_run_or_says_that_it_is_not():
     for name, text in TEXTS.items():
         kinds = re.findall(r"^ *```(.*)$", text, flags=re.MULTILINE)[::2]
-        assert {kind.split(" ")[0] for kind in kinds} <= {"pycon", "console", "python"} | NOT_RUN, name
+        assert {kind.split(" ")[0] for kind in kinds} <= {"pycon", "console", "python"} | NOT_RUN, (
+            name
+        )
 
 
 @pytest.mark.parametrize(
@@ -81,10 +85,15 @@ def test_every_block_is_run_or_says_that_it_is_not():
 def test_commands_of_the_documentation(name, tmp_path, monkeypatch, capfd):
     """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line.
 
-    The ``python`` blocks of a page are run too, where they stand; later ones use the names of earlier ones.
+    The ``python`` blocks of a page are run too, where they stand; later ones use the names of
+    earlier ones.
     """
     monkeypatch.chdir(tmp_path)
-    for variable, value in {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(sys.path)}.items():
+    for variable, value in {
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }.items():
         monkeypatch.setenv(variable, value)
     runpy.run_path(str(ROOT / "examples/1_quickstart/customers.py"), run_name="__main__")
     names = {"__name__": "__main__"}
@@ -112,14 +121,18 @@ def printed_by(command, capfd):
         command = f"cat {rest}"
     python = f'"{sys.executable}" -c "import sys; from chary.cli import main; sys.exit(main())"'
     script = f'chary() {{ {python} "$@"; }}; {command}'
-    done = subprocess.run(["bash", "-c", script], input=said[0], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", script], input=said[0], capture_output=True, text=True, check=False
+    )
     return done.stdout + done.stderr + said[1]
 
 
 def beside_the_paper(study):
     """The stored accuracies of a study that the paper prints, too."""
     with (ROOT / "studies/results" / study / "results.csv").open() as file:
-        return [row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]]
+        return [
+            row for row in csv.DictReader(file) if row["metric"] == "accuracy" and row["paper_mean"]
+        ]
 
 
 @pytest.mark.parametrize(
@@ -137,12 +150,16 @@ def test_the_means_of_the_readme_are_the_stored_result(words, study, column):
         stored.setdefault(row["method"], []).append(float(row[column]))
     assert {len(of_method) for of_method in stored.values()} == {13}
     shown = [float(text) for text in re.findall(r"\d+\.\d", line)]
-    np.testing.assert_allclose(shown, [np.mean(of_method) for of_method in stored.values()], atol=0.0501)
+    np.testing.assert_allclose(
+        shown, [np.mean(of_method) for of_method in stored.values()], atol=0.0501
+    )
 
 
 def test_the_readme_and_the_guides_are_short():
     assert len(TEXTS["README.md"].splitlines()) <= 100
-    guides = {name: len(text.split()) for name, text in TEXTS.items() if name.startswith("docs/how-to/")}
+    guides = {
+        name: len(text.split()) for name, text in TEXTS.items() if name.startswith("docs/how-to/")
+    }
     assert not {name: words for name, words in guides.items() if words > 700}
 
 
@@ -156,7 +173,11 @@ def test_the_readme_and_the_guides_are_short():
     ],
 )
 def test_how_near_the_paper_we_say_we_are_is_the_stored_result(words, study):
-    line = next(line for line in TEXTS["docs/explanation/paper.md"].splitlines() if line.startswith(f"| {words}"))
+    line = next(
+        line
+        for line in TEXTS["docs/explanation/paper.md"].splitlines()
+        if line.startswith(f"| {words}")
+    )
     _, _, deviation, n_near, pairs, _ = line.split("|")
     rows = beside_the_paper(study)
     off = np.array([float(row["mean"]) - float(row["paper_mean"]) for row in rows])
@@ -181,10 +202,21 @@ def test_links_of_the_documentation_lead_somewhere():
 
 
 def test_the_page_of_all_options_names_every_command_and_option():
-    spec = importlib.util.spec_from_file_location("cli_reference", ROOT / "docs/_ext/cli_reference.py")
+    spec = importlib.util.spec_from_file_location(
+        "cli_reference", ROOT / "docs/_ext/cli_reference.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     page = module.written()
-    for command in ("label", "diagnose", "audit draw", "audit fill", "judge", "predict", "review", "demo"):
+    for command in (
+        "label",
+        "diagnose",
+        "audit draw",
+        "audit fill",
+        "judge",
+        "predict",
+        "review",
+        "demo",
+    ):
         assert f"## chary {command}\n" in page
     assert all(f"`{flag_of(field.name)}`" in page for field in dataclasses.fields(Options))

@@ -28,7 +28,8 @@ def listed():
 
 
 LISTED = listed()
-# What functions hand back: nobody makes one by hand, so that their attributes count, not how they are made.
+# What functions hand back: nobody makes one by hand, so that their attributes count, not how they
+# are made.
 RETURNED = {("chary.report", name) for name in ("Result", "Judged", "Diagnosed")}
 MODULES = sorted({module for module, _ in LISTED})
 
@@ -42,7 +43,9 @@ def find(module, name):
 def section(text, title):
     """The lines under a title of a docstring, up to the next title."""
     match = re.search(
-        rf"^{title}\n-+\n(.*?)(?=^[A-Z][\w ]+\n-+$|\Z)", inspect.cleandoc(text), re.DOTALL | re.MULTILINE
+        rf"^{title}\n-+\n(.*?)(?=^[A-Z][\w ]+\n-+$|\Z)",
+        inspect.cleandoc(text),
+        re.DOTALL | re.MULTILINE,
     )
     return "" if match is None else match[1]
 
@@ -65,7 +68,8 @@ def fields_with_a_comment(record):
     return {
         match[1]
         for line, before in zip(lines, above, strict=False)
-        if (match := re.match(r"    (\w+): ", line)) and ("  #: " in line or before.startswith("#: "))
+        if (match := re.match(r"    (\w+): ", line))
+        and ("  #: " in line or before.startswith("#: "))
     }
 
 
@@ -74,7 +78,9 @@ def parameters(function):
     return [
         name
         for name, parameter in inspect.signature(function).parameters.items()
-        if name != "self" and not name.startswith("_") and parameter.kind is not parameter.VAR_KEYWORD
+        if name != "self"
+        and not name.startswith("_")
+        and parameter.kind is not parameter.VAR_KEYWORD
     ]
 
 
@@ -82,13 +88,23 @@ def test_the_pages_hold_all_public_names():
     names = {name for module, name in LISTED}
     assert set(chary.__all__) <= {name for module, name in LISTED if module == "chary"}
     assert len(LISTED) == len(set(LISTED)) > 80
-    assert {"Result", "Diagnosed", "Judged", "TableModel", "read_table", "label_table", "Study"} <= names
+    assert {
+        "Result",
+        "Diagnosed",
+        "Judged",
+        "TableModel",
+        "read_table",
+        "label_table",
+        "Study",
+    } <= names
 
 
 def test_the_pages_hold_all_public_names_of_torch():
     pytest.importorskip("torch")
     torch = importlib.import_module(TORCH)
-    assert set(torch.__all__) - {"t_similarity"} == {name for module, name in LISTED if module == TORCH}
+    assert set(torch.__all__) - {"t_similarity"} == {
+        name for module, name in LISTED if module == TORCH
+    }
 
 
 def test_every_page_is_listed():
@@ -110,11 +126,19 @@ def missing_in(module, name):
     if not inspect.getdoc(found):
         return {"everything"}
     if is_record(found) and not section(found.__doc__, "Parameters"):
-        wanted = found._fields if issubclass(found, tuple) else [field.name for field in dataclasses.fields(found)]
+        wanted = (
+            found._fields
+            if issubclass(found, tuple)
+            else [field.name for field in dataclasses.fields(found)]
+        )
         return {name for name in wanted if name[0] != "_"} - fields_with_a_comment(found)
     if (module, name) in RETURNED or is_protocol(found) or is_error(found):
         return set()
-    return set(parameters(found)) - entries(found.__doc__, "Parameters") - entries(found.__doc__, "Attributes")
+    return (
+        set(parameters(found))
+        - entries(found.__doc__, "Parameters")
+        - entries(found.__doc__, "Attributes")
+    )
 
 
 def is_error(found):
@@ -133,13 +157,21 @@ def test_methods_name_their_parameters(module):
     """``X`` and ``y`` are scikit-learn's; whatever else a public method takes, its docstring speaks of."""
     for name in [name for one, name in CLASSES if one == module]:
         found = find(module, name)
-        fields = {field.name for field in dataclasses.fields(found)} if dataclasses.is_dataclass(found) else set()
+        fields = (
+            {field.name for field in dataclasses.fields(found)}
+            if dataclasses.is_dataclass(found)
+            else set()
+        )
         for attribute, member in vars(found).items():
             if attribute.startswith("_") or attribute in fields or not inspect.isfunction(member):
                 continue
             text = inspect.getdoc(getattr(found, attribute)) or ""
             assert text, f"{name}.{attribute} has no docstring"
-            untold = [p for p in parameters(member) if p not in ("X", "y") and not re.search(rf"\b{p}\b", text)]
+            untold = [
+                p
+                for p in parameters(member)
+                if p not in ("X", "y") and not re.search(rf"\b{p}\b", text)
+            ]
             assert not untold, f"{name}.{attribute}: {untold}"
 
 

@@ -29,7 +29,11 @@ def model_and_files(tmp_path, monkeypatch):
 def test_spark(folder, monkeypatch):
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     sql = pytest.importorskip("pyspark.sql")
-    spark = sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    spark = (
+        sql.SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
     try:
         exec(RECIPES["spark"], {"spark": spark})
     finally:

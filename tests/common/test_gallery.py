@@ -30,14 +30,20 @@ def no_window():
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_it_ends_in_a_picture(script, tmp_path, monkeypatch, quick_learners, short_training, inline):
-    imported = re.findall(r"^(?:import|from) (torch|skorch|lightning)\b", script.read_text(), re.MULTILINE)
+def test_it_ends_in_a_picture(
+    script, tmp_path, monkeypatch, quick_learners, short_training, inline
+):
+    imported = re.findall(
+        r"^(?:import|from) (torch|skorch|lightning)\b", script.read_text(), re.MULTILINE
+    )
     for package in imported:
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         if "lightning" in imported:
-            warnings.simplefilter("ignore")  # it warns of itself: few workers, names that PyTorch deprecates
+            warnings.simplefilter(
+                "ignore"
+            )  # it warns of itself: few workers, names that PyTorch deprecates
         runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()
     figure = plt.figure(number)

@@ -31,9 +31,13 @@ def test_golden_models_predict_what_they_did(name):
     if "compare" in expected:
         seen = count_events(model, *model[0].transform_counted(rows))
         found = compare_with_reference(model, seen).figures()
-        assert {name: found[name] for name in found if name != "sentence"} == expected.pop("compare")
+        assert {name: found[name] for name in found if name != "sentence"} == expected.pop(
+            "compare"
+        )
     confident = model[-1] if name.startswith("label-") else model
     features = model[0].transform(rows) if name.startswith("label-") else rows
     for method, numbers in expected.items():
         # One processor's matrix product may differ from another's in the last bit.
-        np.testing.assert_allclose(getattr(confident, method)(features), numbers, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(
+            getattr(confident, method)(features), numbers, rtol=0, atol=1e-13
+        )

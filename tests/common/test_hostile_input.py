@@ -52,7 +52,9 @@ def short_training():
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
         patch.setitem(LEARNERS, "network", LEARNERS["network"]._replace(estimator=short))
         patch.setattr(
-            chary.method.mixture, "ExtraTreesClassifier", lambda n, **rest: ExtraTreesClassifier(5, **rest)
+            chary.method.mixture,
+            "ExtraTreesClassifier",
+            lambda n, **rest: ExtraTreesClassifier(5, **rest),
         )
         yield
 
@@ -60,7 +62,8 @@ def short_training():
 def page_of(result):
     """The page as the command line makes it."""
     return render_page(
-        summarize(result), Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size)
+        summarize(result),
+        Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size),
     )
 
 
@@ -145,7 +148,16 @@ def shuffle_lines(data, rng):
 
 # Cells as people write them, of a number.
 FORMS = [
-    *["${:,.2f}", "{:.2f} €", "{:.0f} %", "({:.1f})", "{:.1f} km", "{:.1f} mi", "{:.1f}k", "$ {:.2f} bn"],
+    *[
+        "${:,.2f}",
+        "{:.2f} €",
+        "{:.0f} %",
+        "({:.1f})",
+        "{:.1f} km",
+        "{:.1f} mi",
+        "{:.1f}k",
+        "$ {:.2f} bn",
+    ],
     *[
         "CHF {:.2f}",
         "\u2212{:.0f}",
@@ -156,19 +168,67 @@ FORMS = [
         "{:.0f}/5",
         "{:.0f} days",
     ],
-    *["{:.0f}-", "{:e}", "{:018.0f}", "2024-01-{:02.0f}", "{:02.0f}.01.2024", "1/{:.0f}/2024", "{:.0f} Mar 2024"],
-    *["March {:.0f}, 2024", "202401{:02.0f}", "2024-01-{:02.0f}T10:30:00+02:00", "{:.0f}/1/24 2:30 PM"],
-    *["12:{:02.0f}", "{:02.0f}:30:00", "{:.0f}h 30m", "PT{:.0f}H", "{:.0f} days 01:00:00", "17066958{:02.0f}"],
+    *[
+        "{:.0f}-",
+        "{:e}",
+        "{:018.0f}",
+        "2024-01-{:02.0f}",
+        "{:02.0f}.01.2024",
+        "1/{:.0f}/2024",
+        "{:.0f} Mar 2024",
+    ],
+    *[
+        "March {:.0f}, 2024",
+        "202401{:02.0f}",
+        "2024-01-{:02.0f}T10:30:00+02:00",
+        "{:.0f}/1/24 2:30 PM",
+    ],
+    *[
+        "12:{:02.0f}",
+        "{:02.0f}:30:00",
+        "{:.0f}h 30m",
+        "PT{:.0f}H",
+        "{:.0f} days 01:00:00",
+        "17066958{:02.0f}",
+    ],
     *["{:.0f}-20%", "<{:.0f}", "word {:.0f}", "999", "-9", "", "T"],
 ]
-COLUMN_NAMES = ["price", "timestamp", "duration", "id", "subject_id", "x", "unix_ts", "lap time", "no", "\x1b[31m"]
+COLUMN_NAMES = [
+    "price",
+    "timestamp",
+    "duration",
+    "id",
+    "subject_id",
+    "x",
+    "unix_ts",
+    "lap time",
+    "no",
+    "\x1b[31m",
+]
 
 
 def broken(text, rng):
     """A character more, less or another."""
     at = rng.randrange(len(text) + 1)
     new = rng.choice(
-        ["", "0", "9" * 40, ".", ",", "'", " ", "-", "(", "%", "$", "\x00", "\u202e", "\x1b[31m", "é", "e9"]
+        [
+            "",
+            "0",
+            "9" * 40,
+            ".",
+            ",",
+            "'",
+            " ",
+            "-",
+            "(",
+            "%",
+            "$",
+            "\x00",
+            "\u202e",
+            "\x1b[31m",
+            "é",
+            "e9",
+        ]
     )
     return text[:at] + new + text[at + rng.randrange(2) :]
 
@@ -177,7 +237,10 @@ def cells_of_forms(rng, n):
     """A column of one form or several, some cells of it broken."""
     forms = rng.sample(FORMS, rng.choice([1, 1, 1, 2, 5]))
     share = rng.choice([0, 0, 0.02, 0.3])
-    cells = [rng.choice(forms).format(rng.choice([0, 1, 7, 12.5, 28, 1e9, rng.random()])) for _ in range(n)]
+    cells = [
+        rng.choice(forms).format(rng.choice([0, 1, 7, 12.5, 28, 1e9, rng.random()]))
+        for _ in range(n)
+    ]
     return [broken(cell, rng) if rng.random() < share else cell for cell in cells]
 
 
@@ -209,7 +272,9 @@ CSV_MUTATIONS = [
     rename(b"id,age,city,day,chary_label"),
     lambda data, rng: b"a,b,y\n" + b",,\n" * 50,
     lambda data, rng: data.replace(b"no", b"yes"),
-    lambda data, rng: b",".join(b"c%d" % i for i in range(9_999)) + b",y\n" + (b"1," * 9_999 + b"yes\n") * 3,
+    lambda data, rng: (
+        b",".join(b"c%d" % i for i in range(9_999)) + b",y\n" + (b"1," * 9_999 + b"yes\n") * 3
+    ),
     lambda data, rng: b'age,y\n"1","yes"\n"2","no"\n"3",\n' * 1 + b'"4",\n' * 40,
     lambda data, rng: b"",
     as_zip,
@@ -220,7 +285,9 @@ CSV_MUTATIONS = [
     lambda data, rng: b"y,x\n" + b"yes," + b"9" * 5000 + b"\nno,1e999\n,-inf\n,nan\n" * 12,
     lambda data, rng: data.split(b"\n")[0],
     shuffle_lines,
-    lambda data, rng: b"x,y\n" + b"".join(b"%d,%s\n" % (i % 5, b"NA" if i % 2 else b"a") for i in range(40)),
+    lambda data, rng: (
+        b"x,y\n" + b"".join(b"%d,%s\n" % (i % 5, b"NA" if i % 2 else b"a") for i in range(40))
+    ),
 ]
 CSV_MUTATIONS += [
     lambda data, rng: with_columns_of_forms(data, rng, 1),
@@ -261,7 +328,9 @@ def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, pa
         path.parent.mkdir()
         path.mkdir() if data is None else path.write_bytes(data)
         start = time.process_time()
-        code = main(["label" if seed % 3 else "diagnose", str(path), "--target", "y", "--encoding", "utf-8"])
+        code = main(
+            ["label" if seed % 3 else "diagnose", str(path), "--target", "y", "--encoding", "utf-8"]
+        )
         seconds = time.process_time() - start
         err = capfd.readouterr().err
         assert seconds < 5, seed
@@ -282,7 +351,9 @@ def test_malformed_tables_end_in_a_result_or_in_one_sentence(tmp_path, capfd, pa
 
 def good_rows(rng, n=60):
     labels = [rng.choice(["yes", "no"]) if i % 3 == 0 else None for i in range(n)]
-    return [{"age": rng.random(), "city": rng.choice(["Köln", "Ulm"]), "y": label} for label in labels]
+    return [
+        {"age": rng.random(), "city": rng.choice(["Köln", "Ulm"]), "y": label} for label in labels
+    ]
 
 
 def as_lines(rows):
@@ -337,7 +408,12 @@ FILES = [
     ("t.xlsx", archive(**{"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})),
     ("t.xlsx", archive(**{"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"})),
     ("t.jsonl", jsonl()),
-    ("t.jsonl", jsonl(lambda rows, rng: [{k: v for k, v in row.items() if rng.random() < 0.7} for row in rows])),
+    (
+        "t.jsonl",
+        jsonl(
+            lambda rows, rng: [{k: v for k, v in row.items() if rng.random() < 0.7} for row in rows]
+        ),
+    ),
     ("t.jsonl", jsonl(lambda rows, rng: [{**row, "deep": {"a": [{"b": [1, 2]}]}} for row in rows])),
     ("t.jsonl", with_row({"age": float("nan"), "y": "yes"})),
     ("t.jsonl", with_row({"age": [1, 2], "y": "yes"})),
@@ -345,7 +421,10 @@ FILES = [
     ("t.jsonl", with_row({"age": 10**40, "y": "yes"})),
     ("t.jsonl", with_row({"age": -(2**64), "y": "yes"})),
     ("t.jsonl", with_row({"": 1, "\u202e": 2, "\x00": 3, "y": "yes"})),
-    ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": ' + b"[" * 5000 + b"]" * 5000 + b"}\n"),
+    (
+        "t.jsonl",
+        lambda rng: as_lines(good_rows(rng)) + b'{"age": ' + b"[" * 5000 + b"]" * 5000 + b"}\n",
+    ),
     ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": ' + b"9" * 5000 + b"}\n"),
     ("t.jsonl", lambda rng: as_lines(good_rows(rng)) + b'{"age": 1, "age": 2}\n{"y": "\\ud800"}\n'),
     ("t.jsonl", lambda rng: b"\xef\xbb\xbf" + as_lines(good_rows(rng))),
@@ -410,7 +489,11 @@ SMALL = "x,y\n" + "".join(f"{i % 10},{'ab'[i % 10 > 4] if i % 4 else ''}\n" for 
     [
         ({"a.csv": SMALL, ".b.csv": "no\x00table"}, ".", None),
         ({"a.csv": SMALL, "b.csv": "x,z\n1,2\n"}, ".", "a.csv has a column 'y' and b.csv has not"),
-        ({"a.csv": SMALL, "b.csv": '{"x": 1}'}, ".", "a.csv is a text table and b.csv is JSON lines"),
+        (
+            {"a.csv": SMALL, "b.csv": '{"x": 1}'},
+            ".",
+            "a.csv is a text table and b.csv is JSON lines",
+        ),
         ({"a.csv": SMALL, "b.parquet": "PAR1"}, "*.*", "b.parquet is a damaged Parquet file"),
         ({"a.csv": "x,y\n1,a\n"}, "*.parquet", "No file is called"),
         ({".hidden": "x,y\n"}, ".", "holds no table"),
@@ -422,7 +505,9 @@ def test_folders_of_strangers(tmp_path, capfd, files, given, said):
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text)
-    code, err = run_on(["label", os.path.join(folder, given)], tmp_path, capfd, everything_in(tmp_path))
+    code, err = run_on(
+        ["label", os.path.join(folder, given)], tmp_path, capfd, everything_in(tmp_path)
+    )
     assert code == (said is not None), err
     assert (said or "") in err
 
@@ -431,9 +516,15 @@ def test_standard_input_of_any_bytes(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for seed in range(40 if FULL else 8):
         rng = random.Random(seed)
-        data = rng.choice([good_csv, good_parquet, jsonl(), workbook, lambda rng: rng.randbytes(500)])(rng)
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng))))
-        run_on(["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path))
+        data = rng.choice(
+            [good_csv, good_parquet, jsonl(), workbook, lambda rng: rng.randbytes(500)]
+        )(rng)
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(data if seed % 2 else cut(data, rng)))
+        )
+        run_on(
+            ["label", "-", "--force", "--out", f"{seed}"], tmp_path, capfd, everything_in(tmp_path)
+        )
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -447,11 +538,15 @@ def test_columns_of_any_form_become_numbers_or_one_sentence(part):
         start = time.process_time()
         refused = told = ""
         try:
-            preparation = TablePreparation(**forced).fit(learned.with_columns(fine=pl.Series(range(n)) % 3))
+            preparation = TablePreparation(**forced).fit(
+                learned.with_columns(fine=pl.Series(range(n)) % 3)
+            )
             told = " ".join(column.note for column in preparation.columns_)
             for name in named:
                 new = learned.with_columns(pl.Series(name, cells_of_forms(rng, n)), fine=pl.lit(1))
-                assert np.isfinite(preparation.transform(learned.with_columns(fine=pl.lit(1)))).all(), seed
+                assert np.isfinite(
+                    preparation.transform(learned.with_columns(fine=pl.lit(1)))
+                ).all(), seed
                 assert np.isfinite(preparation.transform(new)).all(), seed
         except TableError as error:
             refused = str(error)
@@ -474,16 +569,25 @@ SCRIPTS = [
 def a_text(rng):
     """Letters of some scripts, or one very long cell: all letters, all marks, all blanks."""
     if rng.random() < 0.05:
-        return rng.choice(["a", "ab ", "\u0301", " ", "\u0301\u0316", "中", "\ufdfa", "0"]) * rng.choice(
-            [3, 100_000 // 2]
-        )
+        return rng.choice(
+            ["a", "ab ", "\u0301", " ", "\u0301\u0316", "中", "\ufdfa", "0"]
+        ) * rng.choice([3, 100_000 // 2])
     letters = "".join(rng.sample(SCRIPTS, 3)) + "  "
     return "".join(rng.choices(letters, k=rng.choice([0, 1, 5, 40, 200])))
 
 
 def a_list(rng):
     return rng.choice(
-        [None, [], [1.0], [1.0, 2.0], [0.0, float("nan")], [1e308, -1e308], [None, None], [1e-320, 1.0]]
+        [
+            None,
+            [],
+            [1.0],
+            [1.0, 2.0],
+            [0.0, float("nan")],
+            [1e308, -1e308],
+            [None, None],
+            [1e-320, 1.0],
+        ]
     )
 
 
@@ -493,14 +597,21 @@ def test_any_text_and_any_lists_end_in_a_result_or_in_one_sentence(tmp_path, cap
     for seed in range(part, N_TEXTS, 2):
         rng = random.Random(seed)
         n = rng.choice([4, 60])
-        lists = [rng.choice([None, [], [1.0, rng.random()], [rng.random(), None]]) for _ in range(n)]
+        lists = [
+            rng.choice([None, [], [1.0, rng.random()], [rng.random(), None]]) for _ in range(n)
+        ]
         cells = {
             "said": [a_text(rng) if rng.random() < 0.9 else None for _ in range(n)],
             "list": [a_list(rng) for _ in range(n)] if seed % 3 == 0 else lists,
             "tags": [rng.choice([None, [], ["a"], ["a", "\x00"]]) for _ in range(n)],
             "y": [rng.choice(["yes", "no"]) if i % 3 == 0 else None for i in range(n)],
         }
-        schema = {"said": pl.String, "list": pl.List(pl.Float64), "tags": pl.List(pl.String), "y": pl.String}
+        schema = {
+            "said": pl.String,
+            "list": pl.List(pl.Float64),
+            "tags": pl.List(pl.String),
+            "y": pl.String,
+        }
         path = tmp_path / f"{seed}" / "t.parquet"
         path.parent.mkdir()
         pl.DataFrame(cells, schema=schema).write_parquet(path)
@@ -508,10 +619,14 @@ def test_any_text_and_any_lists_end_in_a_result_or_in_one_sentence(tmp_path, cap
         start = time.process_time()
         code = main(["label" if seed % 3 else "diagnose", str(path), "--target", "y", *words])
         if code == 0 and seed % 3:
-            assert main(["predict", str(path.parent / "t.model.chary"), str(path), "--force"]) == 0, seed
+            assert (
+                main(["predict", str(path.parent / "t.model.chary"), str(path), "--force"]) == 0
+            ), seed
         err = capfd.readouterr().err
         assert time.process_time() - start < 10, seed
-        assert (code, err) == (0, "") or (code == 1 and err.startswith("chary: ") and err.count("\n") == 1), seed
+        assert (code, err) == (0, "") or (
+            code == 1 and err.startswith("chary: ") and err.count("\n") == 1
+        ), seed
         assert "mistake in chary" not in err, (seed, err)
         codes.append(code)
     assert 0 in codes  # not everything is refused
@@ -567,12 +682,16 @@ def benign_frame():
     n = 60
     x = rng.normal(size=n)
     labels = [("b" if value > 0 else "a") if i % 2 else None for i, value in enumerate(x)]
-    return pl.DataFrame({"x": x, "colour": ["red", "blue", "green"] * 20, "flag": ["yes", "no"] * 30, "y": labels})
+    return pl.DataFrame(
+        {"x": x, "colour": ["red", "blue", "green"] * 20, "flag": ["yes", "no"] * 30, "y": labels}
+    )
 
 
 @pytest.fixture(scope="module")
 def benign():
-    result = label_table(Table(benign_frame(), "table.csv", ","), Options.of(target="y", classes=("a", "b")))
+    result = label_table(
+        Table(benign_frame(), "table.csv", ","), Options.of(target="y", classes=("a", "b"))
+    )
     return result, Elements(page_of(result)).found
 
 
@@ -582,10 +701,14 @@ def dressed(result, rng):
     renamed = {"x": x, "colour": colour, "flag": flag, "y": target}
     classes = np.array([low, high], dtype=object)
     preparation = result.model[0]
-    columns = [replace(column, name=renamed[column.name], note=cell) for column in preparation.ordered_]
+    columns = [
+        replace(column, name=renamed[column.name], note=cell) for column in preparation.ordered_
+    ]
     shifts = [shift._replace(name=hostile(rng)) for shift in result.diagnosis.shifts]
     model = type(result.model)(result.model.steps)
-    prepared = type(preparation).restored(preparation.get_params(), columns, preparation.statistics_)
+    prepared = type(preparation).restored(
+        preparation.get_params(), columns, preparation.statistics_
+    )
     model.steps = [("prepare", prepared), result.model.steps[1]]
     frame = result.table.frame.with_columns(colour=pl.lit(cell)).rename(renamed)
     return replace(
@@ -615,14 +738,19 @@ def test_hostile_labels_make_no_formula_and_change_no_cell(benign):
         write_table(outcome.table, outcome.added_columns, buffer)
         written = pl.read_csv(buffer.getvalue(), infer_schema=False, has_header=False)
         header = [*outcome.table.frame.columns, *outcome.added_columns]
-        header[0] = header[0].removeprefix("\ufeff")  # at the start of a file it is a byte-order mark
+        header[0] = header[0].removeprefix(
+            "\ufeff"
+        )  # at the start of a file it is a byte-order mark
         assert [written.row(0)[0].removeprefix("\ufeff"), *written.row(0)[1:]] == header, seed
         width = outcome.table.frame.width
         for j, name in enumerate(outcome.table.frame.columns):
             cells = outcome.table.frame[name].cast(pl.String)
             assert written[1:, j].equals(cells, check_names=False), seed
         for label in written[1:, width].unique():
-            assert not label.startswith(("=", "+", "-", "@", "\t", "\r")) or _is_number(label), (seed, label)
+            assert not label.startswith(("=", "+", "-", "@", "\t", "\r")) or _is_number(label), (
+                seed,
+                label,
+            )
 
 
 def _is_number(text):
@@ -640,10 +768,16 @@ def test_hostile_tables_are_labelled_like_benign_ones(benign, tmp_path, capsys, 
         rng = random.Random(seed)
         x, colour, flag, target, *labels = names(rng, 6)
         low, high = sorted(label.strip(" \t\r\n\x00\ufeff") for label in labels)
-        if low == high or {low.lower(), high.lower()} & {"nan", "none", "?"} or target.startswith("-"):
+        if (
+            low == high
+            or {low.lower(), high.lower()} & {"nan", "none", "?"}
+            or target.startswith("-")
+        ):
             continue
         renamed = {"x": x, "colour": colour, "flag": flag, "y": target}
-        frame = benign_frame().with_columns(pl.col("y").replace({"a": low, "b": high})).rename(renamed)
+        frame = (
+            benign_frame().with_columns(pl.col("y").replace({"a": low, "b": high})).rename(renamed)
+        )
         as_csv = "\x00" not in "".join(frame.columns) + low + high and seed % 2 == 0
         path = tmp_path / f"{seed}" / ("table.csv" if as_csv else "table.parquet")
         path.parent.mkdir()
@@ -683,7 +817,8 @@ def swap_chunks(data, rng):
 def foreign(data, rng):
     arrays = {"a": np.arange(rng.randrange(1, 50), dtype=rng.choice(["f4", "i8", "u1"]))}
     return safetensors.numpy.save(
-        arrays, {"format": rng.choice(["chary-model-1", "chary-model-2", "pt", ""]), "description": "{}"}
+        arrays,
+        {"format": rng.choice(["chary-model-1", "chary-model-2", "pt", ""]), "description": "{}"},
     )
 
 
@@ -705,7 +840,9 @@ def test_corrupted_models_raise_one_exception(model_bytes, tmp_path):
     for seed in range(N_MODELS):
         rng = random.Random(seed)
         data = MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)](model_bytes, rng)
-        assert data != model_bytes or MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)] is swap_chunks, seed
+        assert data != model_bytes or MODEL_MUTATIONS[seed % len(MODEL_MUTATIONS)] is swap_chunks, (
+            seed
+        )
         path.write_bytes(data)
         if data == model_bytes:
             continue

@@ -44,7 +44,9 @@ def a_sheet(table, path, k=K, seed=0):
     rows = draw(labels.labeled, k, seed)
     with path.open("wb") as file:
         write_audit(table, "y", labels, rows, file, seed=seed)
-    answers = [CLASSES[row % 20] for row in rows.tolist()]  # known by the row, so that a moved one is found out
+    answers = [
+        CLASSES[row % 20] for row in rows.tolist()
+    ]  # known by the row, so that a moved one is found out
     return pl.read_csv(path, infer_schema=False).with_columns(pl.Series("y", answers)).fill_null("")
 
 
@@ -54,7 +56,10 @@ def a_sheet(table, path, k=K, seed=0):
 def as_shown(frame, rng):
     """Rounded, with a decimal comma, dates in another order, blanks at the end, in capitals: all the same."""
     height, day = pl.col("height"), pl.col("day").str.to_date(strict=False)
-    comma, rounded = height.str.replace(".", ",", literal=True), height.cast(float, strict=False).round(0)
+    comma, rounded = (
+        height.str.replace(".", ",", literal=True),
+        height.cast(float, strict=False).round(0),
+    )
     dates = [day.dt.strftime(form) for form in ("%d.%m.%y", "%m/%d/%Y", "%-d-%b")]
     city, note = pl.col("city").str.to_uppercase() + " ", pl.col("note").str.strip_prefix("'")
     return frame.with_columns(
@@ -91,7 +96,9 @@ def shifted_down(frame, rng, other):
     """A cell inserted in some columns: all below move by one."""
     block, at = a_block(frame, rng), rng.randrange(frame.height - 1)
     part = frame.select(block)
-    moved = pl.concat([part[:at], part[at : at + 1].clear(1).cast(pl.String), part[at:-1]]).fill_null("")
+    moved = pl.concat(
+        [part[:at], part[at : at + 1].clear(1).cast(pl.String), part[at:-1]]
+    ).fill_null("")
     return frame.with_columns(moved.get_columns())
 
 
@@ -114,7 +121,13 @@ def filled_down(frame, rng, other):
 
 def edited_token(frame, rng, other):
     tokens, at = frame["chary_row"].to_list(), rng.randrange(frame.height)
-    edits = [("/12", "/30"), ("row ", "row 1"), (": row", ":row"), (tokens[at][:2], "31"), (" of x", " of xx")]
+    edits = [
+        ("/12", "/30"),
+        ("row ", "row 1"),
+        (": row", ":row"),
+        (tokens[at][:2], "31"),
+        (" of x", " of xx"),
+    ]
     old, new = rng.choice(edits)
     tokens[at] = tokens[at].replace(old, new, 1)
     return frame.with_columns(pl.Series("chary_row", tokens))
@@ -126,7 +139,12 @@ def rows_of_another_table(frame, rng, other):
 
 def glued(frame, rng, other):
     """With the larger sheet of the same draw, the rows it has more, another draw, a row of its own again."""
-    more = {"larger": other["larger"], "rest": other["larger"][K:], "seed": other["seed"], "row": frame[:1]}
+    more = {
+        "larger": other["larger"],
+        "rest": other["larger"][K:],
+        "seed": other["seed"],
+        "row": frame[:1],
+    }
     return pl.concat([frame, more[rng.choice(list(more))]])
 
 
@@ -169,7 +187,9 @@ def test_no_mangled_sheet_changes_the_row_of_an_answer(drawn, tmp_path):
         way = WAYS[i % len(WAYS)]
         frame = way(sheet, rng, others)
         if rng.random() < 0.5:
-            frame = frame.drop("chary_classes")  # as a spreadsheet may have lost it, or of an older version
+            frame = frame.drop(
+                "chary_classes"
+            )  # as a spreadsheet may have lost it, or of an older version
         if rng.random() < 0.3:
             frame = as_shown(frame, rng)
         frame.write_csv(path, separator=rng.choice([",", ";"]))
@@ -179,7 +199,9 @@ def test_no_mangled_sheet_changes_the_row_of_an_answer(drawn, tmp_path):
             outcomes[way.__name__].append(str(error))
             continue
         outcomes[way.__name__].append("")
-        assert [CLASSES[row % 20] for row in found.rows.tolist()] == found.labels.tolist(), way.__name__
+        assert [CLASSES[row % 20] for row in found.rows.tolist()] == found.labels.tolist(), (
+            way.__name__
+        )
     for sentence in {sentence for said in outcomes.values() for sentence in said} - {""}:
         assert sentence.isprintable()
         assert sentence.count(". ") == 0
@@ -187,7 +209,12 @@ def test_no_mangled_sheet_changes_the_row_of_an_answer(drawn, tmp_path):
     accepted = {name: said.count("") / len(said) for name, said in outcomes.items()}
     assert accepted["shuffled"] == 1
     assert 0 < accepted["glued"] < 1
-    assert accepted["swapped_tokens"] == accepted["pasted_row"] == accepted["rows_of_another_table"] == 0
+    assert (
+        accepted["swapped_tokens"]
+        == accepted["pasted_row"]
+        == accepted["rows_of_another_table"]
+        == 0
+    )
     assert accepted["filled_down"] == 0
     assert accepted["shifted_down"] == 0
 

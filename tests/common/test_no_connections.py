@@ -14,7 +14,9 @@ from studies.__main__ import main as studies
 @pytest.fixture(name="folder")
 def folder_with_a_table(tmp_path, monkeypatch):
     labels = ["ab"[i % 10 > 4] if i % 4 else None for i in range(120)]
-    frame = pl.DataFrame({"x": [i % 10 for i in range(120)], "z": [i * 7 % 31 for i in range(120)], "y": labels})
+    frame = pl.DataFrame(
+        {"x": [i % 10 for i in range(120)], "z": [i * 7 % 31 for i in range(120)], "y": labels}
+    )
     frame.write_csv(tmp_path / "t.csv")
     frame.drop("y").write_csv(tmp_path / "new.csv")
     frame.drop("y").write_csv(tmp_path / "more.csv")
@@ -49,7 +51,9 @@ def test_an_address_is_refused_without_a_connection(folder, sockets, capsys):
     assert sockets() == []
 
 
-def test_studies_connect_to_download_and_say_that_they_could_not(folder, sockets, monkeypatch, capsys):
+def test_studies_connect_to_download_and_say_that_they_could_not(
+    folder, sockets, monkeypatch, capsys
+):
     monkeypatch.setenv("CHARY_CACHE", str(folder))
     assert studies(["datasets", "fetch", "mushrooms"]) == 1
     assert capsys.readouterr().err.startswith("studies: ")

@@ -23,7 +23,9 @@ def test_the_version_stands_in_one_place_and_is_the_same_everywhere():
     assert "version" not in PROJECT
     assert PROJECT["dynamic"] == ["version"]
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", chary.__version__)
-    done = subprocess.run([sys.executable, "-m", "chary", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "chary", "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout == f"chary {chary.__version__}\n"
     assert CFF["version"] == RECIPE["context"]["version"] == chary.__version__
 
@@ -40,7 +42,9 @@ def test_asking_for_the_version_imports_nothing_heavy():
 
 
 def test_the_pythons_that_are_named_are_those_that_are_required_and_tried():
-    named = [text.rsplit(" ", 1)[1] for text in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", text)]
+    named = [
+        text.rsplit(" ", 1)[1] for text in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", text)
+    ]
     assert named == ["3.11", "3.12", "3.13", "3.14"]
     assert PROJECT["requires-python"] == f">={named[0]}" == f">={RECIPE['context']['python_min']}"
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
@@ -79,7 +83,9 @@ def test_the_lowest_versions_are_those_that_are_stated():
 
 def in_a_wheel():
     names = {
-        path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src/chary").rglob("*") if path.is_file()
+        path.relative_to(ROOT / "src").as_posix()
+        for path in (ROOT / "src/chary").rglob("*")
+        if path.is_file()
     }
     names = {name for name in names if "__pycache__" not in name}
     return names | {"chary-0.dist-info/METADATA", "chary-0.dist-info/licenses/LICENSE"}
@@ -94,7 +100,11 @@ def test_a_whole_wheel_has_no_fault():
 
 
 def test_a_file_that_is_missing_or_too_much_is_told():
-    for name in ("chary/py.typed", "chary/report/templates/sections/bias.html", "chary/review/assets/review.js"):
+    for name in (
+        "chary/py.typed",
+        "chary/report/templates/sections/bias.html",
+        "chary/review/assets/review.js",
+    ):
         assert faults_of_wheel(in_a_wheel() - {name}) == [f"lacks {name}"]
     for name in ("chary/__pycache__/a.pyc", "tests/conftest.py", "chary/cli/left.part"):
         assert faults_of_wheel(in_a_wheel() | {name}) == [f"should not hold {name}"]

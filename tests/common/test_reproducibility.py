@@ -20,7 +20,9 @@ UNSEEDED = DiverseEnsembleClassifier((16, 8), n_steps=60)
 NETWORK = clone(UNSEEDED).set_params(random_state=0)
 ESTIMATORS = [
     pytest.param(NETWORK, id="network"),
-    pytest.param(SelfTrainingClassifier(UNSEEDED, max_rounds=2, random_state=0), id="self-training"),
+    pytest.param(
+        SelfTrainingClassifier(UNSEEDED, max_rounds=2, random_state=0), id="self-training"
+    ),
 ]
 
 
@@ -34,7 +36,9 @@ def digest(estimator):
     """A fingerprint of all that a fitted estimator says about some rows."""
     X = np.random.default_rng(1).standard_normal((50, 2))
     said = estimator.predict(X), estimator.predict_proba(X), estimator.predict_confidence(X)
-    return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in said)).hexdigest()
+    return hashlib.sha256(
+        b"".join(np.ascontiguousarray(part).tobytes() for part in said)
+    ).hexdigest()
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -61,7 +65,9 @@ def test_another_process_gives_the_same_bytes():
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_another_seed_gives_another_model(estimator):
     X, y = moons()
-    assert digest(clone(estimator).fit(X, y)) != digest(clone(estimator).set_params(random_state=1).fit(X, y))
+    assert digest(clone(estimator).fit(X, y)) != digest(
+        clone(estimator).set_params(random_state=1).fit(X, y)
+    )
 
 
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
@@ -98,7 +104,9 @@ def world():
     return {
         "NumPy's generator": (name, keys.tolist(), *rest),
         "Python's generator": random.getstate(),
-        "threads": [(pool["prefix"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()],
+        "threads": [
+            (pool["prefix"], pool["num_threads"]) for pool in threadpoolctl.threadpool_info()
+        ],
         "warning filters": list(warnings.filters),
         "environment": dict(os.environ),
         "working directory": os.getcwd(),

@@ -15,7 +15,9 @@ NAMES = {
 def stored(name):
     """CPU seconds, MiB and microseconds a row, on the most files that were tried."""
     rows = re.findall(
-        rf"^{name} +(\d+) +[\d.]+ +([\d.]+) +(\d+) +([\d.]+)(?: +([\d.]+) +([\d.]+))?$", STORED, re.MULTILINE
+        rf"^{name} +(\d+) +[\d.]+ +([\d.]+) +(\d+) +([\d.]+)(?: +([\d.]+) +([\d.]+))?$",
+        STORED,
+        re.MULTILINE,
     )
     return max(rows, key=lambda row: int(row[0]))
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "SECURITY.md").read_text()
-ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| what")]
+ROWS = [
+    line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| what")
+]
 
 
 def test_every_promise_is_held_by_a_test():

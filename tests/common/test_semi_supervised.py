@@ -18,7 +18,9 @@ from chary import (
 )
 from chary.method.policies import Decision
 
-spec = importlib.util.spec_from_file_location("checks", Path(__file__).with_name("semi_supervised_checks.py"))
+spec = importlib.util.spec_from_file_location(
+    "checks", Path(__file__).with_name("semi_supervised_checks.py")
+)
 checks = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(checks)
 
@@ -42,7 +44,9 @@ def make(base, *, policy, accept="policy", warm_start=False, **parameters):
     has_heads = isinstance(base, DiverseEnsembleClassifier)
     confidence = "t_similarity" if has_heads else "max_probability"
     warm_start = warm_start and has_heads  # one check counts the fits of a regression
-    return SelfTrainingClassifier(base, policy=policy, confidence=confidence, warm_start=warm_start, **parameters)
+    return SelfTrainingClassifier(
+        base, policy=policy, confidence=confidence, warm_start=warm_start, **parameters
+    )
 
 
 def network():
@@ -51,7 +55,10 @@ def network():
 
 SUBJECTS = [
     checks.Subject(
-        f"{base.__name__} {policy!r} {options}", partial(make, policy=policy, **options), base, policy.rescore
+        f"{base.__name__} {policy!r} {options}",
+        partial(make, policy=policy, **options),
+        base,
+        policy.rescore,
     )
     for base, policy, options in (
         (LogisticRegression, FixedThreshold(0.75), {}),
@@ -62,7 +69,10 @@ SUBJECTS = [
     )
 ]
 # With a prior the model is not the base estimator, which knows nothing of it.
-COMPARISONS = {"check_02_no_unlabelled_rows_is_the_base_estimator", "check_14_k_rounds_are_k_plus_1_fits"}
+COMPARISONS = {
+    "check_02_no_unlabelled_rows_is_the_base_estimator",
+    "check_14_k_rounds_are_k_plus_1_fits",
+}
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)

@@ -33,7 +33,9 @@ def in_toctrees():
         trees += re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)+)", text, flags=re.MULTILINE)
         for tree in trees:
             lines = [
-                line.strip() for line in tree.splitlines() if line.strip() and not line.strip().startswith(":")
+                line.strip()
+                for line in tree.splitlines()
+                if line.strip() and not line.strip().startswith(":")
             ]
             entries = [re.sub(r"^.*<(.*)>$", r"\1", line) for line in lines]
             named |= {str((page.parent / entry).resolve().relative_to(DOCS)) for entry in entries}
@@ -41,7 +43,9 @@ def in_toctrees():
 
 
 def test_every_page_is_in_a_list_of_contents():
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in [*PAGES, *DOCS.glob("api/*.rst")]}
+    pages = {
+        str(page.relative_to(DOCS).with_suffix("")) for page in [*PAGES, *DOCS.glob("api/*.rst")]
+    }
     assert in_toctrees() == (pages - {"index"}) | BUILT
 
 
@@ -52,10 +56,15 @@ def test_links_to_the_repository_become_links_of_the_site():
     assert turn("[a study](../studies/results/audit/report.md)") == "[a study](results/audit.md)"
     assert turn("[a link](../studies/results/audit/figure.png)") == "[a link](results/audit.md)"
     assert turn("[all](../studies/results)") == "[all](results/index.md)"
-    assert turn("[deeper](../../studies/results/audit/report.md)") == "[deeper](../results/audit.md)"
+    assert (
+        turn("[deeper](../../studies/results/audit/report.md)") == "[deeper](../results/audit.md)"
+    )
     assert turn("[deeper](../../SECURITY.md#reporting)") == "[deeper](../security.md#reporting)"
     assert turn("[gallery](../../examples)") == "[gallery](../gallery/index.rst)"
-    for kept in ("![shown](../studies/results/audit/figure.png)", "```text\n[home](../README.md)\n```\n"):
+    for kept in (
+        "![shown](../studies/results/audit/figure.png)",
+        "```text\n[home](../README.md)\n```\n",
+    ):
         assert turn(kept) == kept
     dark = '<source media="(prefers-color-scheme: dark)" srcset="d.png">'
     turned = turn(f'<picture>{dark}<img src="l.png" alt="A page"></picture>')
@@ -92,14 +101,19 @@ def test_every_stored_study_gets_a_page(tmp_path, monkeypatch):
         assert f"[{name}]({name}.md): " in listed
         for target in re.findall(r"\]\(\.\./\.\./(studies/[^)]+)\)", text):
             assert (ROOT / target).exists()
-    assert "studies run table-ssb-authors" in (tmp_path / "results" / "table-ssb-authors.md").read_text()
+    assert (
+        "studies run table-ssb-authors"
+        in (tmp_path / "results" / "table-ssb-authors.md").read_text()
+    )
 
 
 def test_formulas_are_drawn_in_the_colour_of_the_text():
     pytest.importorskip("docutils")
     pytest.importorskip("matplotlib")
     drawn = load("_ext/mathtext_svg.py").drawn
-    svg = drawn(r"\tfrac1C \sum_{m \ne k} \lVert h_m \rVert^2 \le \Big( \text{weak} \Big) \ge \mathcal T")
+    svg = drawn(
+        r"\tfrac1C \sum_{m \ne k} \lVert h_m \rVert^2 \le \Big( \text{weak} \Big) \ge \mathcal T"
+    )
     assert svg.startswith('<svg fill="currentColor"')
     assert "#ffffff" not in svg
     with pytest.raises(ValueError, match="nosuchsign"):
@@ -118,7 +132,9 @@ def test_dead_links_and_foreign_resources_are_found(tmp_path):
     (tmp_path / "worse.html").write_text(
         PAGE.format("gone.html", "picture.png") + '<a href="https://a.b/">out</a>'
     )
-    (tmp_path / "style.css").write_text("@import 'https://example.org/font.css'; b { background: url(x.png) }")
+    (tmp_path / "style.css").write_text(
+        "@import 'https://example.org/font.css'; b { background: url(x.png) }"
+    )
     assert check.complaints(tmp_path) == [
         "bad.html loads https://example.org/x.png from elsewhere",
         "style.css loads https://example.org/font.css from elsewhere",
@@ -147,7 +163,10 @@ WORDS = {
 @pytest.mark.parametrize("file", WORDS)
 def test_what_may_be_quoted_is_called_as_chary_calls_it(file):
     """A figure that is renamed has to be renamed on the page that says what it promises."""
-    shown, page = (ROOT / "src/chary" / file).read_text(), (DOCS / "reference/numbers.md").read_text()
+    shown, page = (
+        (ROOT / "src/chary" / file).read_text(),
+        (DOCS / "reference/numbers.md").read_text(),
+    )
     for words in WORDS[file]:
         assert words in shown
         assert words in page
@@ -158,4 +177,7 @@ def test_what_cross_validation_promised_is_what_the_study_found():
     tables = (ROOT / "studies/results/tables/report.md").read_text()
     assert "is off by +8.0 points on average (more than 5 too good in 42 of 76 reports)" in tables
     assert "below its 95 % interval in 39, within in 33, above in 4." in tables
-    assert "was 8.0 points too high on average. Its 95 % interval contained the truth in 33 of 76 cases" in page
+    assert (
+        "was 8.0 points too high on average. Its 95 % interval contained the truth in 33 of 76 cases"
+        in page
+    )

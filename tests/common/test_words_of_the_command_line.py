@@ -18,9 +18,17 @@ def words_in(text):
     """Every text of a module, docstrings left out, that names an option or a command."""
     tree = ast.parse(text)
     explained = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {id(n.body[0].value) for n in ast.walk(tree) if isinstance(n, explained) and ast.get_docstring(n)}
+    docstrings = {
+        id(n.body[0].value)
+        for n in ast.walk(tree)
+        if isinstance(n, explained) and ast.get_docstring(n)
+    }
     texts = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return [f"line {n.lineno}: {n.value}" for n in texts if id(n) not in docstrings and WORDS.search(n.value)]
+    return [
+        f"line {n.lineno}: {n.value}"
+        for n in texts
+        if id(n) not in docstrings and WORDS.search(n.value)
+    ]
 
 
 def test_no_other_room_names_an_option_or_a_command():

@@ -88,8 +88,26 @@ WORDS = [
         "labeled",
         "numbers",
     ),
-    *("float64", "passthrough", "deprecated", "auto", "columns_", "estimator_", "members_", "n_features_in_"),
-    *("feature_names_in_", "class_bias_", "random_state", "verbose", "=", "a=", "day-first", "visits=day-first"),
+    *(
+        "float64",
+        "passthrough",
+        "deprecated",
+        "auto",
+        "columns_",
+        "estimator_",
+        "members_",
+        "n_features_in_",
+    ),
+    *(
+        "feature_names_in_",
+        "class_bias_",
+        "random_state",
+        "verbose",
+        "=",
+        "a=",
+        "day-first",
+        "visits=day-first",
+    ),
 ]
 DTYPES = ["<f4", "<f8", "<i4", "<i8", "|u1", "|b1", "<f2", "<u4", "<u8"]
 NUMBERS = [0, -1, 1, 2, 7, 10**6, -(2**31), 2**31 - 1, 0.5, 1e-320, 1e300, np.nan, np.inf, -np.inf]
@@ -107,7 +125,8 @@ def example_model() -> tuple[Pipeline, pl.DataFrame]:
             "day": [f"2024-{1 + i % 12:02}-{1 + i % 28:02} {i % 24:02}:30" for i in range(n)],
             "clock": [f"{i % 24}:1{i % 10}" for i in range(n)],
             "words": [
-                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}" for i in range(n)
+                f"{'late' if i % 3 else 'good'} delivery of box {'again' if i % 2 else ''}"
+                for i in range(n)
             ],
             "vector": [rng.normal(size=3).tolist() for _ in range(n)],
         }
@@ -126,14 +145,22 @@ def example_model() -> tuple[Pipeline, pl.DataFrame]:
 def parsed(data: bytes) -> tuple[Any, dict[str, Any], str]:
     """Read the description, the arrays and the format of a model file."""
     metadata = model_file._metadata(data)
-    return json.loads(metadata["description"]), dict(safetensors.numpy.load(data)), metadata["format"]
+    return (
+        json.loads(metadata["description"]),
+        dict(safetensors.numpy.load(data)),
+        metadata["format"],
+    )
 
 
-def written(description: Any, arrays: dict[str, Any], file_format: str = model_file.FORMAT) -> bytes:
+def written(
+    description: Any, arrays: dict[str, Any], file_format: str = model_file.FORMAT
+) -> bytes:
     """Write a file with a right checksum and whatever content."""
     text = json.dumps(description)
     checksum = model_file._checksum(text, arrays)
-    return model_file._file(arrays, {"format": file_format, "description": text, "sha256": checksum})
+    return model_file._file(
+        arrays, {"format": file_format, "description": text, "sha256": checksum}
+    )
 
 
 def forged(data: bytes, rng: random.Random) -> bytes:

@@ -1,11 +1,12 @@
 """Fuzz one of the doors for files from strangers, guided by coverage (Atheris).
 
     make fuzz TIME=60                                             each target for a minute
-    python tests/fuzz/fuzz.py models build/fuzz -max_total_time=60     one target, with options of libFuzzer
+    python tests/fuzz/fuzz.py models build/fuzz -max_total_time=60     one target, with options of
+    libFuzzer
 
-Inputs that are neither read nor refused in one sentence, or that make chary open a connection or start a program,
-are left in FOLDER/TARGET/found, one for each place in the code; the run goes on. A hang, a crash of the process or
-too much memory ends it, with the input in the same folder.
+Inputs that are neither read nor refused in one sentence, or that make chary open a connection or
+start a program, are left in FOLDER/TARGET/found, one for each place in the code; the run goes on. A
+hang, a crash of the process or too much memory ends it, with the input in the same folder.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def main() -> None:
     with atheris.instrument_imports(include=["chary"]):
         from tests.fuzz.targets import TARGETS, ForbiddenError, check
     target = TARGETS[name]
-    corpus, found, work = (Path(place).absolute() / name / part for part in ("corpus", "found", "work"))
+    corpus, found, work = (
+        Path(place).absolute() / name / part for part in ("corpus", "found", "work")
+    )
     for folder in (corpus, found, work):
         folder.mkdir(parents=True, exist_ok=True)
     for seed in target.seeds():
@@ -56,7 +59,9 @@ def main() -> None:
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
         rng = random.Random(seed)
         # Now and then by the fuzzer's own changes of bytes, which know what was compared.
-        changed = atheris.Mutate(data, max_size) if rng.random() < 0.2 else target.mutated(data, rng)
+        changed = (
+            atheris.Mutate(data, max_size) if rng.random() < 0.2 else target.mutated(data, rng)
+        )
         return changed if len(changed) <= max_size else data
 
     arguments = [

@@ -1,7 +1,8 @@
 """Three doors for files from strangers, and what to push through them: sources, sheets and models.
 
-A target makes seeds, which are valid files, changes bytes as such a file is built, and runs the code that reads
-them. Every input must end in a result or in an error of chary's own, in one sentence; anything else is a finding.
+A target makes seeds, which are valid files, changes bytes as such a file is built, and runs the
+code that reads them. Every input must end in a result or in an error of chary's own, in one
+sentence; anything else is a finding.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Target(NamedTuple):
 
     seeds: Callable[[], list[bytes]]
     mutated: Mutate  # a change that keeps most of the file's structure
-    run: Callable[[bytes, Path], None]  # reads the bytes as a file in a folder; raises what was found
+    run: Callable[
+        [bytes, Path], None
+    ]  # reads the bytes as a file in a folder; raises what was found
     max_bytes: int
 
 
@@ -83,7 +86,9 @@ def is_own(error: Exception) -> bool:
     if trace is None or not isinstance(error, ValueError | OSError):
         return False
     file = trace.tb_frame.f_code.co_filename
-    return "/chary/" in file and linecache.getline(file, trace.tb_lineno).strip().startswith("raise ")
+    return "/chary/" in file and linecache.getline(file, trace.tb_lineno).strip().startswith(
+        "raise "
+    )
 
 
 # ---------------------------------------------------------------- sources
@@ -198,7 +203,16 @@ _TOKENS = [
         b"\xe2\x80\x8b",
         b"\xc2\xa0",
     ),
-    *(b'r="XFD1048576"', b'ref="A1:B2"', b'ref="B2:A1"', b't="s"', b"<v>99</v>", b"<c/>", b"&#0;", b"&#xD800;"),
+    *(
+        b'r="XFD1048576"',
+        b'ref="A1:B2"',
+        b'ref="B2:A1"',
+        b't="s"',
+        b"<v>99</v>",
+        b"<c/>",
+        b"&#0;",
+        b"&#xD800;",
+    ),
 ]
 
 
@@ -230,7 +244,9 @@ def _spliced(data: bytes, rng: random.Random) -> bytes:
         at = rng.randrange(len(data) + 1)
         length = rng.choice([0, 1, 2, 8, 40])
         start = rng.randrange(len(data) + 1)
-        piece = rng.choice([rng.choice(_TOKENS), data[start : start + rng.choice([1, 8, 200])], b""])
+        piece = rng.choice(
+            [rng.choice(_TOKENS), data[start : start + rng.choice([1, 8, 200])], b""]
+        )
         data = data[:at] + piece + data[at + length :]
     return data
 
@@ -284,7 +300,10 @@ def sheet_seeds() -> list[bytes]:
         pool = unlabelled_rows(table, "y", target_labels(table, "y"), seed=0)
         draw_sheet(folder / "people.audit.csv", pool, 8, seed=0)
         draw_to_judge(
-            flattened(open_source(str(path))), folder / "people.judge.csv", Options.of(labels=_LABELS), 8
+            flattened(open_source(str(path))),
+            folder / "people.judge.csv",
+            Options.of(labels=_LABELS),
+            8,
         )
         to_label = _answered(folder / "people.audit.csv", "y", folder)
         to_judge = _answered(folder / "people.judge.csv", TRUTH, folder)
@@ -323,12 +342,26 @@ _CELLS = [
         "y",
         "truth",
     ),
-    *("1/8: row 3 of x0123456789", "9/8: row 999999999999 of x0123456789", "check 1/8: row 1 of x0123456789"),
+    *(
+        "1/8: row 3 of x0123456789",
+        "9/8: row 999999999999 of x0123456789",
+        "check 1/8: row 1 of x0123456789",
+    ),
     *("{}", "[]", '{"y": []}', '{"y": null}', '{"y": {"a": 1}}', '{"y": ["a"], "chary_table": 5}'),
-    *('{"truth": ["a", "b"], "chary_judged": ["llm"], "chary_table": "people.csv"}', '{"y": [[[]]]}'),
+    *(
+        '{"truth": ["a", "b"], "chary_judged": ["llm"], "chary_table": "people.csv"}',
+        '{"y": [[[]]]}',
+    ),
 ]
 _OF_ORIGIN = [
-    *("chary_table", "chary_read_with", "chary_unlabeled", "chary_judged", "chary_options", "chary_digests"),
+    *(
+        "chary_table",
+        "chary_read_with",
+        "chary_unlabeled",
+        "chary_judged",
+        "chary_options",
+        "chary_digests",
+    ),
     *("chary_shown", "chary_seed", "chary_chosen", "chary_place", "chary_stopped_when_enough"),
     *(
         "header_row",
@@ -385,7 +418,9 @@ def _change_rows(rows: list[list[str]], rng: random.Random) -> None:
 def _change_origin(rows: list[list[str]], column: int, rng: random.Random) -> None:
     """Change the JSON in the cells that say where a sheet comes from, in all of them alike."""
     try:
-        origin = json.loads(next(row[column] for row in rows[1:] if len(row) > column and row[column]))
+        origin = json.loads(
+            next(row[column] for row in rows[1:] if len(row) > column and row[column])
+        )
         places = list(forging.places(origin))
         parent, key = rng.choice(places)
         values = [*forging.VALUES, *_OF_ORIGIN, *(parent[key] for parent, key in places)]

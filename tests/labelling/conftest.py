@@ -15,7 +15,9 @@ def new_rows(n, seed=1):
             "n": rng.integers(0, 9, n),
             "price": [f"{v:.2f} €".replace(".", ",") for v in rng.uniform(1, 99, n)],
             "city": rng.choice(["Ulm", "Bonn", "Kiel", "Oslo"], n).tolist(),
-            "said": rng.choice(["good and quick", "slow and rude", "fine", "never again"], n).tolist(),
+            "said": rng.choice(
+                ["good and quick", "slow and rude", "fine", "never again"], n
+            ).tolist(),
         }
     )
 
@@ -33,7 +35,9 @@ def trained_model():
     from chary.tables import Table
 
     frame = new_rows(300, seed=0)
-    label = np.where(frame["x"].to_numpy() + (frame["city"] == "Ulm").to_numpy() > 0.4, "yes", "no").astype(object)
+    label = np.where(
+        frame["x"].to_numpy() + (frame["city"] == "Ulm").to_numpy() > 0.4, "yes", "no"
+    ).astype(object)
     label[100:] = None
     frame = frame.with_columns(y=pl.Series(label.tolist(), dtype=pl.String))
     return label_table(

@@ -49,19 +49,29 @@ def labelled(path):
     return open_source(path, reserved=()).read().frame
 
 
-@pytest.mark.parametrize(("ending", "in_parts"), [("csv", False), ("parquet", True), ("jsonl", False)])
-def test_labels_are_those_of_the_table_without_them(paths, ending, in_parts, quick_learners, capsys, monkeypatch):
+@pytest.mark.parametrize(
+    ("ending", "in_parts"), [("csv", False), ("parquet", True), ("jsonl", False)]
+)
+def test_labels_are_those_of_the_table_without_them(
+    paths, ending, in_parts, quick_learners, capsys, monkeypatch
+):
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: in_parts)
-    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 16)  # some blocks hold blank rows alone
+    monkeypatch.setattr(
+        "chary.labelling.score._BLOCK_ROWS", 16
+    )  # some blocks hold blank rows alone
     for name in ("plain", "blank"):
         assert main(["label", str(paths / f"{name}.{ending}"), "-t", "y", "--json"]) == 0
-    plain, blank = (json.loads(line) for line in capsys.readouterr().out.replace("}\n{", "}\x00{").split("\x00"))
+    plain, blank = (
+        json.loads(line) for line in capsys.readouterr().out.replace("}\n{", "}\x00{").split("\x00")
+    )
     assert [note for note in blank["notes"] if note not in plain["notes"]] == [
         "85 blank rows are left out: they get no label and are not counted."
     ]
     for figures in ("classes", "diagnosis", "importance"):
         assert blank[figures] == plain[figures], figures
-    written, expected = (labelled(paths / f"{name}.labeled.{ending}") for name in ("blank", "plain"))
+    written, expected = (
+        labelled(paths / f"{name}.labeled.{ending}") for name in ("blank", "plain")
+    )
     assert written.height == FRAME.height
     assert written[KEPT].equals(expected)
     assert written[BLANK].select(pl.all().is_null().all()).row(0) == (True,) * written.width
@@ -106,7 +116,9 @@ def test_a_frame_keeps_its_rows(quick_learners):
 
 
 def test_predicted_files_have_them_in_place(paths, quick_learners, capsys, monkeypatch):
-    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 2)  # the first block holds blank rows alone
+    monkeypatch.setattr(
+        "chary.labelling.score._BLOCK_ROWS", 2
+    )  # the first block holds blank rows alone
     assert main(["label", str(paths / "plain.csv"), "-t", "y"]) == 0
     for name in ("plain", "blank"):
         for ending in ("csv", "jsonl"):
@@ -114,7 +126,9 @@ def test_predicted_files_have_them_in_place(paths, quick_learners, capsys, monke
             assert main(["predict", str(paths / "plain.model.chary"), path]) == 0
     assert "85 blank rows are left out" in capsys.readouterr().out
     for ending in ("csv", "jsonl"):
-        written, expected = (labelled(paths / f"{name}.predicted.{ending}") for name in ("blank", "plain"))
+        written, expected = (
+            labelled(paths / f"{name}.predicted.{ending}") for name in ("blank", "plain")
+        )
         assert written[KEPT].equals(expected)
         assert written["chary_label"].is_null().arg_true().to_list() == BLANK
 
@@ -140,7 +154,9 @@ def test_labels_are_judged_without_them(tmp_path, monkeypatch):
     frame = pl.DataFrame([nothing if i in set(places) else next(mixed) for i in range(251)])
     frame.write_csv(tmp_path / "t.csv")
     for kept in (True, False):
-        monkeypatch.setattr(Source, "_is_kept", lambda self, kept=kept: self._kept is not None or kept)
+        monkeypatch.setattr(
+            Source, "_is_kept", lambda self, kept=kept: self._kept is not None or kept
+        )
         source = open_source(tmp_path / "t.csv", reserved=())
         assert (source.n_rows, source.n_filled, source.blank_numbers.tolist()) == (251, 200, places)
         sheet = tmp_path / f"{kept}.csv"
@@ -151,4 +167,6 @@ def test_labels_are_judged_without_them(tmp_path, monkeypatch):
     plain = chary.judge(pl.DataFrame(rows), labels="label", audit=pl.DataFrame(rows)["truth"])
     assert judged.accuracy == plain.accuracy
     assert judged.details.population == 200
-    assert "51 blank rows are left out: they get no label and are not counted." in judged.details.notes
+    assert (
+        "51 blank rows are left out: they get no label and are not counted." in judged.details.notes
+    )

@@ -13,7 +13,13 @@ def judged(probability, own, correct=None):
     k = len(own)
     correct = np.zeros(k, dtype=bool) if correct is None else np.asarray(correct)
     return HeldOut(
-        np.full(k, "b"), correct, np.ones(k), probability, np.full(k, "a"), own, np.arange(100, 100 + k)
+        np.full(k, "b"),
+        correct,
+        np.ones(k),
+        probability,
+        np.full(k, "a"),
+        own,
+        np.arange(100, 100 + k),
     )
 
 
@@ -25,7 +31,9 @@ def padded(n, *first):
 
 
 def test_the_least_probable_label_comes_first_and_only_confident_contradictions_are_listed():
-    found = padded(120, (0.95, 0.05, False), (0.97, 0.01, False), (0.8, 0.1, False), (0.96, 0.01, False))
+    found = padded(
+        120, (0.95, 0.05, False), (0.97, 0.01, False), (0.8, 0.1, False), (0.96, 0.01, False)
+    )
     assert suspect_labels(found).tolist() == [1, 3, 0]
 
 
@@ -75,11 +83,16 @@ def test_rows_to_label_are_unlabelled_distinct_doubtful_and_spread_out():
         return distances[~np.eye(20, dtype=bool)].reshape(20, 19).min(axis=1).mean()
 
     assert spread(rows) > 1.5 * spread(least_confident)
-    assert cdist(X[rows], X[labeled]).min(axis=1).mean() > cdist(X[least_confident], X[labeled]).min(axis=1).mean()
+    assert (
+        cdist(X[rows], X[labeled]).min(axis=1).mean()
+        > cdist(X[least_confident], X[labeled]).min(axis=1).mean()
+    )
 
 
 def test_rows_to_label_gives_what_there_is():
     X = np.random.default_rng(0).normal(size=(20, 5))
     for n_unlabeled in (0, 3):
         labeled = np.arange(20) >= n_unlabeled
-        assert sorted(rows_to_label(X, labeled, np.zeros(20), k=5, random_state=0)) == list(range(n_unlabeled))
+        assert sorted(rows_to_label(X, labeled, np.zeros(20), k=5, random_state=0)) == list(
+            range(n_unlabeled)
+        )

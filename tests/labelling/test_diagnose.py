@@ -61,7 +61,9 @@ def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, f
     labeled = X[:, 0] + rng.normal(size=len(X)) > 1
     folds = []
     original = diagnostics.stratified_folds
-    monkeypatch.setattr(diagnostics, "stratified_folds", lambda *args: folds.extend(original(*args)) or folds)
+    monkeypatch.setattr(
+        diagnostics, "stratified_folds", lambda *args: folds.extend(original(*args)) or folds
+    )
     found = separate(X, labeled, random_state=0)
     K = diagnostics._kernel(X)
     aucs, weights = [], []
@@ -174,7 +176,9 @@ def test_the_sentence_says_why_and_what_to_do():
     for verdict, words in said.items():
         diagnosis = Diagnosis(verdict, Separation(0.62, 0.02), 0.75, [], {}, 20, 80)
         assert words in diagnosis.sentence
-        assert ("may not hold" if verdict == REPRESENTATIVE else "too high or too low") in diagnosis.sentence
+        assert (
+            "may not hold" if verdict == REPRESENTATIVE else "too high or too low"
+        ) in diagnosis.sentence
         assert "label some random rows" in diagnosis.sentence
         assert "trust the audit" in replace(diagnosis, audited=True).sentence
 
@@ -198,7 +202,9 @@ def test_random_labels_are_representative_and_biased_ones_are_not(few_permutatio
     assert verdicts[STRONG] >= 9
 
 
-@pytest.mark.skipif("CHARY_DATA" not in os.environ, reason="set CHARY_DATA to the folder of the benchmark data")
+@pytest.mark.skipif(
+    "CHARY_DATA" not in os.environ, reason="set CHARY_DATA to the folder of the benchmark data"
+)
 @pytest.mark.parametrize(("name", "n_labeled"), [("mushrooms", 79), ("svmguide1", 39)])
 def test_the_papers_biased_labels_are_strongly_biased(name, n_labeled, few_permutations):
     from chary.method.simulated_bias import selection_biased
@@ -219,7 +225,9 @@ def test_too_few_rows_say_so():
     assert "at least 10 of each are needed" in diagnosis.sentence
 
 
-def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(few_permutations):
+def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(
+    few_permutations,
+):
     X, rng = table(1500, 3)
     labeled = rng.random(1500) < 0.45
     first, second = (diagnose_rows(X, labeled, random_state=5) for _ in range(2))
@@ -233,7 +241,9 @@ def test_constant_features_do_no_harm():
     diagnosis = diagnose_rows(X, np.arange(60) < 20, random_state=0)
     assert diagnosis.verdict == REPRESENTATIVE
     X[:, 1] = np.arange(60)
-    assert [shift.name for shift in diagnose_rows(X, np.arange(60) < 20, random_state=0).shifts] == ["x1"]
+    assert [
+        shift.name for shift in diagnose_rows(X, np.arange(60) < 20, random_state=0).shifts
+    ] == ["x1"]
 
 
 # ---------------------------------------------------------------- of a table
@@ -264,7 +274,10 @@ def test_steps_are_announced_and_kinds_can_be_overridden(few_rows):
     steps = []
     found = diagnose_table(few_rows, Options.of(target="y", drop=["colour"]), progress=steps.append)
     assert steps == ["Preparing columns", "Comparing labelled and unlabelled rows"]
-    assert [(column.name, column.kind) for column in found.columns] == [("x", "numeric"), ("colour", "dropped")]
+    assert [(column.name, column.kind) for column in found.columns] == [
+        ("x", "numeric"),
+        ("colour", "dropped"),
+    ]
 
 
 def test_a_wrong_target_is_one_sentence(few_rows):

@@ -38,7 +38,9 @@ def new_rows(n, seed, **changed):
 
 def model_of(frame):
     preparation = TablePreparation(text=["said"]).fit(frame)
-    return with_drift_reference(Pipeline([("prepare", preparation)]), *preparation.transform_counted(frame))
+    return with_drift_reference(
+        Pipeline([("prepare", preparation)]), *preparation.transform_counted(frame)
+    )
 
 
 @pytest.fixture(scope="module", name="model")
@@ -56,18 +58,25 @@ def compared(model, *frames):
 def test_rows_that_are_alike_are_said_to_be(model):
     found = compared(model, new_rows(1_204, 1))
     assert found.verdict == ALIKE
-    assert found.sentence == "The 1,204 rows have the values, ranges and missing cells that the model knows."
+    assert (
+        found.sentence
+        == "The 1,204 rows have the values, ranges and missing cells that the model knows."
+    )
     assert repr(found) == found.sentence
 
 
 def test_alike_rows_are_seldom_accused_however_few_they_are(model):
-    comparisons = [compared(model, new_rows(n, seed)) for n in (1, 30, 200) for seed in range(40, 90)]
+    comparisons = [
+        compared(model, new_rows(n, seed)) for n in (1, 30, 200) for seed in range(40, 90)
+    ]
     assert sum(found.verdict != ALIKE for found in comparisons) <= 3  # promised is 1 of 100
 
 
 def test_ten_in_a_hundred_more_are_called_different_and_five_are_not(model):
     for n_new, verdict in ((100, DIFFERENT), (50, ALIKE)):
-        east = pl.when(pl.int_range(pl.len()) < n_new).then(pl.lit("east")).otherwise(pl.col("region"))
+        east = (
+            pl.when(pl.int_range(pl.len()) < n_new).then(pl.lit("east")).otherwise(pl.col("region"))
+        )
         assert compared(model, new_rows(1_000, 2, region=east)).verdict == verdict
 
 
@@ -89,7 +98,9 @@ def test_what_differs_most_is_named(model):
         assert first.what.startswith(what)
         assert first.here == pytest.approx(new, abs=0.02)
         assert first.then == pytest.approx(seen, abs=0.07)
-        assert found.sentence.startswith(f"The 300 rows differ from those the model learned from: '{column}' (")
+        assert found.sentence.startswith(
+            f"The 300 rows differ from those the model learned from: '{column}' ("
+        )
         assert found.sentence.endswith(". Labels and confidence may be wrong.")
 
 
@@ -118,10 +129,13 @@ def test_a_rare_and_a_missing_group_have_names_of_their_own():
     model = model_of(pl.DataFrame({"said": cells, "x": np.arange(441) % 7}).rename({"said": "k"}).with_columns(
         said=pl.Series([f"{t} so" for t in TOPICS] * 147)))  # fmt: skip
     base = {"x": np.arange(60) % 7, "said": [f"{t} so" for t in TOPICS] * 20}
-    assert compared(model, pl.DataFrame({"k": ["new"] * 60, **base})).columns[0].what == "a rare or new value"
-    assert compared(model, pl.DataFrame({"k": pl.Series([None] * 60, dtype=pl.String), **base})).columns[
-        0
-    ].what == ("missing")
+    assert (
+        compared(model, pl.DataFrame({"k": ["new"] * 60, **base})).columns[0].what
+        == "a rare or new value"
+    )
+    assert compared(
+        model, pl.DataFrame({"k": pl.Series([None] * 60, dtype=pl.String), **base})
+    ).columns[0].what == ("missing")
 
 
 def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
@@ -196,5 +210,7 @@ def test_whatever_passes_as_a_reference_is_compared_without_a_word(model):
         strange.drift_reference_ = replace(model.drift_reference_, n_rows=n, counts=counts)
         assert strange.drift_reference_.fits(strange[0])
         figures = compare_with_reference(strange, count_events(strange, *features)).figures()
-        assert all(0 <= shift["here"] <= 1 and 0 <= shift["then"] <= 1 for shift in figures["columns"])
+        assert all(
+            0 <= shift["here"] <= 1 and 0 <= shift["then"] <= 1 for shift in figures["columns"]
+        )
         assert len(figures["sentence"]) < 400

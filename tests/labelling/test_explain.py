@@ -107,7 +107,9 @@ def test_neither_the_size_of_a_block_nor_the_order_of_the_rows_matters(cells, pa
         np.testing.assert_array_equal(
             effects(MODEL, X[order], codes[order], background[::-1], each(4)), whole[order]
         )
-        np.testing.assert_array_equal(importance(MODEL, X[order], each(4))[0], importance(MODEL, X, each(4))[0])
+        np.testing.assert_array_equal(
+            importance(MODEL, X[order], each(4))[0], importance(MODEL, X, each(4))[0]
+        )
 
 
 def test_a_column_that_is_the_same_everywhere_is_never_named():
@@ -145,7 +147,10 @@ def test_importance_is_of_the_column_that_decides():
 def test_spread_rows_are_the_same_whatever_the_order_and_fair_to_equal_rows():
     X = np.repeat(np.array([[0.0], [1.0], [2.0]], dtype=np.float32), [600, 300, 100], axis=0)
     order = np.random.default_rng(0).permutation(1000)
-    counts = [np.bincount(some[spread_rows(some, 10), 0].astype(int), minlength=3) for some in (X, X[order])]
+    counts = [
+        np.bincount(some[spread_rows(some, 10), 0].astype(int), minlength=3)
+        for some in (X, X[order])
+    ]
     np.testing.assert_array_equal(counts[0], counts[1])
     np.testing.assert_array_equal(counts[0], [6, 3, 1])
     other = normal(100, 3)
@@ -206,7 +211,11 @@ def test_the_column_that_a_model_goes_by_is_named_and_no_other(prepared):
         assert found.importance[0].column == name
         assert [column.change for column in found.importance[1:]] == [0, 0, 0]
         codes = found.classifier.predict_proba(X).argmax(axis=1)
-        named = {cell.column for row in found.cells(X, codes, cells, found.effects(X, codes)) for cell in row}
+        named = {
+            cell.column
+            for row in found.cells(X, codes, cells, found.effects(X, codes))
+            for cell in row
+        }
         assert named == {name}
 
 
@@ -217,7 +226,9 @@ def test_cells_are_those_of_the_table(prepared):
     top = np.argsort(-cells["income"].to_numpy())[:3]
     ones = np.ones(3, dtype=int)
     rows = found.cells(X[top], ones, cells[top], found.effects(X[top], ones))
-    assert [[cell.shown for cell in row] for row in rows] == [[f"income = {v:.6g}"] for v in cells["income"][top]]
+    assert [[cell.shown for cell in row] for row in rows] == [
+        [f"income = {v:.6g}"] for v in cells["income"][top]
+    ]
     assert all(row[0].effect > 1 for row in rows)
 
 
@@ -240,18 +251,32 @@ def test_of_a_text_the_words_that_decide_are_named_and_not_the_greeting():
         "month",
     ]
     some = [" ".join(rng.permutation(filler)[:6]) for _ in about]
-    texts = [f"Dear support team, {rest} because of the {word}" for rest, word in zip(some, about, strict=True)]
+    texts = [
+        f"Dear support team, {rest} because of the {word}"
+        for rest, word in zip(some, about, strict=True)
+    ]
     label = [str(word == "refund") if i < 120 else None for i, word in enumerate(about)]
     cells = pl.DataFrame({"text": texts, "y": label})
     result = label_table(
-        Table(cells, "t.csv", ","), Options.of(target="y", learner="linear", explain=True, text=["text"])
+        Table(cells, "t.csv", ","),
+        Options.of(target="y", learner="linear", explain=True, text=["text"]),
     )
     why = [said or "" for said in result.why[120:].to_list()]
-    assert np.mean([said.startswith(f'text: "{word}"') for said, word in zip(why, about[120:], strict=True)]) > 0.9
+    assert (
+        np.mean(
+            [
+                said.startswith(f'text: "{word}"')
+                for said, word in zip(why, about[120:], strict=True)
+            ]
+        )
+        > 0.9
+    )
     assert not any("support" in said or "Dear" in said for said in why)
     empty = pl.DataFrame({"text": [None, "..."]}, schema={"text": pl.String})
     X = result.model[0].transform(empty)
-    said = result.explainer.cells(X, np.array([0, 1]), empty, np.ones((2, 1)))  # no word is there to be named
+    said = result.explainer.cells(
+        X, np.array([0, 1]), empty, np.ones((2, 1))
+    )  # no word is there to be named
     assert [[cell.column for cell in row] for row in said] == [["text"], ["text"]]
 
 

@@ -30,7 +30,9 @@ def guessed_table(n_labeled, *, right=0.78, classes=("no", "yes"), seed=0, signa
     guess = np.array(classes)[np.where(is_right, codes, 1 - codes)].astype(object)
     guess[::40] = None
     given = [label if row < n_labeled else None for row, label in enumerate(truth.tolist())]
-    frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "llm": guess.tolist(), "y": given}, strict=False)
+    frame = pl.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1], "llm": guess.tolist(), "y": given}, strict=False
+    )
     return frame, truth, guess
 
 
@@ -98,7 +100,11 @@ def test_the_column_and_the_model_are_compared_on_the_audit_if_there_is_one(tmp_
 
 def test_who_asks_for_a_learner_class_shares_or_balance_gets_the_model():
     frame, _, _ = guessed_table(30)
-    for asked in ({"learner": "linear"}, {"class_prior": {"yes": 0.5, "no": 0.5}}, {"aim": "balanced"}):
+    for asked in (
+        {"learner": "linear"},
+        {"class_prior": {"yes": 0.5, "no": 0.5}},
+        {"aim": "balanced"},
+    ):
         assert chary.label(frame, target="y", **asked).summary["guesses"] is None
 
 
@@ -106,14 +112,26 @@ def test_who_asks_for_a_learner_class_shares_or_balance_gets_the_model():
     ("column", "found"),
     [
         (lambda truth, guess: guess, True),
-        (lambda truth, guess: [None if value is None else f" {value.upper()}" for value in guess], True),
         (
-            lambda truth, guess: [None if value is None else {"no": "other"}.get(value, value) for value in guess],
+            lambda truth, guess: [
+                None if value is None else f" {value.upper()}" for value in guess
+            ],
+            True,
+        ),
+        (
+            lambda truth, guess: [
+                None if value is None else {"no": "other"}.get(value, value) for value in guess
+            ],
             False,
         ),
         (lambda truth, guess: np.roll(guess, 1), False),
         (lambda truth, guess: ["no"] * N, False),
-        (lambda truth, guess: [value if row % 5 == 4 else None for row, value in enumerate(guess)], False),
+        (
+            lambda truth, guess: [
+                value if row % 5 == 4 else None for row, value in enumerate(guess)
+            ],
+            False,
+        ),
         (lambda truth, guess: np.where(truth == "yes", "no", "yes"), False),
     ],
 )
@@ -131,7 +149,9 @@ def test_guesses_that_are_numbers_are_found_and_missing_ones_are_none():
     table = Table(frame, "t")
     prepared = prepare(table, "y")
     guess_column = find_guess_column(prepared, table, target_labels(table, "y"))
-    classifier = chary.SelfTrainingClassifier(chary.MixedEnsembleClassifier(), unlabeled=None, max_rounds=0)
+    classifier = chary.SelfTrainingClassifier(
+        chary.MixedEnsembleClassifier(), unlabeled=None, max_rounds=0
+    )
     kept = guess_column.keep(classifier.fit(prepared.X, target_labels(table, "y")))
     expected = [-1 if value is None else value - 3 for value in guess.tolist()]
     assert kept.guesses(prepared.X).tolist() == expected
@@ -151,7 +171,10 @@ def test_of_many_columns_by_chance_alike_none_is_taken_for_one_that_guesses():
     frame, _, _ = guessed_table(30)
     others = {f"q{k}": rng.choice(["no", "yes"], N).tolist() for k in range(40)}
     table = Table(
-        frame.drop("llm").with_columns(**{name: pl.Series(cells) for name, cells in others.items()}), "t"
+        frame.drop("llm").with_columns(
+            **{name: pl.Series(cells) for name, cells in others.items()}
+        ),
+        "t",
     )
     assert find_guess_column(prepare(table, "y"), table, target_labels(table, "y")) is None
 
@@ -167,10 +190,16 @@ def test_the_model_must_have_five_more_rows_right_than_the_column(only_model, on
         HeldOut(np.zeros(len(right)), right, np.zeros(len(right)), np.zeros(len(right)))
         for right in (model, column)
     ]
-    guess_column = GuessColumn("llm", np.zeros(1, np.intp), np.zeros((1, 1), np.float32), np.array(["a"]))
+    guess_column = GuessColumn(
+        "llm", np.zeros(1, np.intp), np.zeros((1, 1), np.float32), np.array(["a"])
+    )
     figures = compare_guesses(guess_column, *held, audited=True)
     assert figures.kept == kept
-    assert (figures.n, figures.model_right, figures.column_right) == (len(model), model.sum(), column.sum())
+    assert (figures.n, figures.model_right, figures.column_right) == (
+        len(model),
+        model.sum(),
+        column.sum(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,10 +214,13 @@ def test_the_model_must_have_five_more_rows_right_than_the_column(only_model, on
 )
 def test_a_model_that_keeps_guesses_of_nothing_is_not_saved(tmp_path, attribute, value):
     X = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
-    y = encode([["no", "yes"][int(row[0] > 0)] if i < 30 else None for i, row in enumerate(X)], unlabeled=None)
-    classifier = chary.SelfTrainingClassifier(chary.MixedEnsembleClassifier(), unlabeled=None, max_rounds=0).fit(
-        X, y
+    y = encode(
+        [["no", "yes"][int(row[0] > 0)] if i < 30 else None for i, row in enumerate(X)],
+        unlabeled=None,
     )
+    classifier = chary.SelfTrainingClassifier(
+        chary.MixedEnsembleClassifier(), unlabeled=None, max_rounds=0
+    ).fit(X, y)
     patterns = np.array([[0.0], [1.0]], np.float32)
     kept = GuessColumn("llm", np.array([1]), patterns, np.array(["no", "yes"])).keep(classifier)
     assert model_bytes(kept)

@@ -57,10 +57,18 @@ def test_given_labels_are_kept_and_every_row_has_one(result):
     assert result.codes.min() >= 0
     assert (result.confidence[given] == 1).all()
     assert ((result.confidence >= 0) & (result.confidence <= 1)).all()
-    counts = {source: int((result.source == source).sum()) for source in ("given", "learned", "predicted")}
+    counts = {
+        source: int((result.source == source).sum()) for source in ("given", "learned", "predicted")
+    }
     classifier = result.model[-1]
-    assert counts == {"given": 40, "learned": 44, "predicted": 66}  # forty percent of highest confidence
-    assert (np.flatnonzero(result.source == "learned") == np.flatnonzero(classifier.labeled_iter_ > 0)).all()
+    assert counts == {
+        "given": 40,
+        "learned": 44,
+        "predicted": 66,
+    }  # forty percent of highest confidence
+    assert (
+        np.flatnonzero(result.source == "learned") == np.flatnonzero(classifier.labeled_iter_ > 0)
+    ).all()
     assert (result.settings["learner"], result.settings["rounds"]) == ("network", 1)
     assert len(result.next_rows) == 50
     assert not given[result.next_rows].any()
@@ -70,7 +78,15 @@ def test_the_columns_come_after_the_tables_own_which_are_unchanged(result):
     buffer = io.BytesIO()
     write_table(result.table, result.added_columns, buffer)
     written = pl.read_csv(buffer.getvalue(), infer_schema=False)
-    assert written.columns == ["id", "x", "y", "colour", "chary_label", "chary_confidence", "chary_source"]
+    assert written.columns == [
+        "id",
+        "x",
+        "y",
+        "colour",
+        "chary_label",
+        "chary_confidence",
+        "chary_source",
+    ]
     assert written.select("x", "y", "colour").equals(result.table.frame.select("x", "y", "colour"))
     assert set(written["chary_label"]) == {"'=yes", "no"}  # no formula in what chary adds
     probs, given = result.probabilities(), result.labels.labeled
@@ -87,7 +103,9 @@ def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, t
     predicted = result.source == "predicted"
     own = result.added_columns
     assert (added["chary_label"].to_numpy() == own["chary_label"].to_numpy())[predicted].all()
-    assert (added["chary_confidence"].to_numpy() == own["chary_confidence"].to_numpy())[predicted].all()
+    assert (added["chary_confidence"].to_numpy() == own["chary_confidence"].to_numpy())[
+        predicted
+    ].all()
 
 
 def test_the_same_seed_gives_the_same_outcome(result):
@@ -100,9 +118,14 @@ def test_the_same_seed_gives_the_same_outcome(result):
 def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     names = result.labels.classes.tolist()
     told = label_table(
-        table(), Options.of(target="y", seed=3, learner="linear", class_prior={names[0]: 0.8, names[1]: 0.2})
+        table(),
+        Options.of(
+            target="y", seed=3, learner="linear", class_prior={names[0]: 0.8, names[1]: 0.2}
+        ),
     )
-    assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(told.codes)  # of all rows, given labels included
+    assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(
+        told.codes
+    )  # of all rows, given labels included
     assert told.prior.told
     assert not result.prior.told
     save_model(told.model, tmp_path / "m.chary")
@@ -113,7 +136,8 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
 
 def test_rounds_that_are_asked_for_are_taken_with_a_class_prior_too():
     told = label_table(
-        table(biased=True), Options.of(target="y", seed=3, class_prior="labeled", rounds=5, learner="linear")
+        table(biased=True),
+        Options.of(target="y", seed=3, class_prior="labeled", rounds=5, learner="linear"),
     )
     classifier = told.model[-1]
     assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
@@ -139,7 +163,11 @@ def test_where_unlike_learners_find_one_class_alone_the_network_learns_and_says_
 
 
 def test_whoever_is_asked_for_learns():
-    kinds = {"linear": ["linear"], "boosting": ["boosting"], "mixed": ["linear", "trees", "boosting"]}
+    kinds = {
+        "linear": ["linear"],
+        "boosting": ["boosting"],
+        "mixed": ["linear", "trees", "boosting"],
+    }
     for name, members in kinds.items():
         asked = label_table(collapsing(), Options.of(target="y", learner=name))
         assert [member.name for member in asked.model[-1].estimator_.members_] == members
@@ -175,9 +203,16 @@ class StandIn(ClassifierMixin, BaseEstimator):
 
 def test_a_model_of_the_users_can_be_one_of_the_mixture():
     members = [*default_members(), ("foundation", StandIn("weights.ckpt"), 2.0)]
-    asked = label_table(table(), Options.of(target="y", learner=MixedEnsembleClassifier(members), seed=3))
+    asked = label_table(
+        table(), Options.of(target="y", learner=MixedEnsembleClassifier(members), seed=3)
+    )
     fitted = asked.model[-1].estimator_
-    assert [member.name for member in fitted.members_] == ["linear", "trees", "boosting", "foundation"]
+    assert [member.name for member in fitted.members_] == [
+        "linear",
+        "trees",
+        "boosting",
+        "foundation",
+    ]
     assert fitted.weights_[3] == pytest.approx(2 / 6)
     assert fitted.members_[3].estimator.model_path == "weights.ckpt"
     assert fitted.members_[3].estimator.random_state is not None
@@ -193,7 +228,9 @@ def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):
         write_audit(whole, "y", labels, rows, stream)
     sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
     sheet.with_columns(pl.lit("no").alias("y")).write_csv(tmp_path / "audit.csv")
-    asked = label_table(whole, Options.of(target="y", learner="linear", audit=tmp_path / "audit.csv"))
+    asked = label_table(
+        whole, Options.of(target="y", learner="linear", audit=tmp_path / "audit.csv")
+    )
     assert [member.name for member in asked.model[-1].estimator_.members_] == ["linear"]
 
 
@@ -222,7 +259,9 @@ def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_acce
 def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
     monkeypatch.setitem(LEARNERS, "linear", LEARNERS["linear"]._replace(most_rows=50))
     prior = {"=yes": 0.3, "no": 0.7}
-    told = label_table(table(n=400), Options.of(target="y", learner="linear", rounds=1, class_prior=prior))
+    told = label_table(
+        table(n=400), Options.of(target="y", learner="linear", rounds=1, class_prior=prior)
+    )
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
     assert 0 < (told.source == "learned").sum() <= 50
@@ -230,11 +269,15 @@ def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatc
 
 def test_a_parquet_label_has_the_type_of_its_target():
     source = table(dtype=pl.Int64)
-    outcome = label_table(Table(source.frame, "t.parquet"), Options.of(target="y", learner="linear"))
+    outcome = label_table(
+        Table(source.frame, "t.parquet"), Options.of(target="y", learner="linear")
+    )
     added = outcome.added_columns["chary_label"]
     assert added.dtype == pl.Int64
     given = outcome.labels.labeled
-    assert added.filter(pl.Series(given)).equals(source.frame["y"].filter(pl.Series(given)), check_names=False)
+    assert added.filter(pl.Series(given)).equals(
+        source.frame["y"].filter(pl.Series(given)), check_names=False
+    )
     assert added.null_count() == 0
 
 
@@ -247,7 +290,8 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
     frame.with_columns(pl.Series("y", ["no", "maybe", "no", "no"])).write_csv(tmp_path / "a.csv")
     for prior in ({"=yes": 0.4, "no": 0.6}, {"=yes": 0.4, "no": 0.5, "maybe": 0.1}, [0.4, 0.6]):
         with pytest.raises(
-            TableError, match=r"The audit found the class 'maybe', .* leave the parameter class_prior out"
+            TableError,
+            match=r"The audit found the class 'maybe', .* leave the parameter class_prior out",
         ):
             label_table(source, Options.of(target="y", audit=tmp_path / "a.csv", class_prior=prior))
 
@@ -269,7 +313,8 @@ def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
     monkeypatch.setattr(
-        "chary.labelling.learn.held_out", lambda model, X, labels, **rest: seen.append(labels) or nothing
+        "chary.labelling.learn.held_out",
+        lambda model, X, labels, **rest: seen.append(labels) or nothing,
     )
     label_table(table(biased=True), Options.of(target="y", rounds=0, learner="network"))
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
@@ -286,7 +331,9 @@ def test_labels_are_encoded_once_in_a_run(monkeypatch):
     """Text is sorted and looked up when the target is read; every fit after that is handed codes."""
     encoded = []
     whole = labels._encoded
-    monkeypatch.setattr(labels, "_encoded", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled))
+    monkeypatch.setattr(
+        labels, "_encoded", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled)
+    )
     label_table(table(biased=True), Options.of(target="y", rounds=1, learner="linear"))
     assert encoded == [150]
 
@@ -308,7 +355,9 @@ def reviews(n=160, seed=0):
 
 def test_free_text_is_learned_from(tmp_path):
     about, said, _ = reviews()
-    frame = pl.DataFrame({"review": said, "y": [of if i < 40 else None for i, of in enumerate(about)]})
+    frame = pl.DataFrame(
+        {"review": said, "y": [of if i < 40 else None for i, of in enumerate(about)]}
+    )
     outcome = label_table(Table(frame, "t.csv", ","), Options.of(target="y", learner="linear"))
     assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
     save_model(outcome.model, tmp_path / "m.chary")
@@ -317,7 +366,9 @@ def test_free_text_is_learned_from(tmp_path):
         load_model(tmp_path / "m.chary"), Table(pl.DataFrame({"review": new_said}), "new.csv", ",")
     )
     assert (added["chary_label"].to_numpy() == new_about).mean() > 0.95
-    forced = label_table(Table(frame, "t.csv", ","), Options.of(target="y", learner="linear", text=["review"]))
+    forced = label_table(
+        Table(frame, "t.csv", ","), Options.of(target="y", learner="linear", text=["review"])
+    )
     assert (forced.codes == outcome.codes).all()
 
 
@@ -365,7 +416,8 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
     sheet = sheet.with_columns(y=pl.Series(truth[places]))
     sheet.write_csv(tmp_path / "audit.csv")
     audited = label_table(
-        table, Options.of(target="y", audit=tmp_path / "audit.csv", aim="balanced", learner="linear")
+        table,
+        Options.of(target="y", audit=tmp_path / "audit.csv", aim="balanced", learner="linear"),
     )
     assert audited.model[-1].aim == "balanced"
     assert audited.model[-1].class_bias_.any()
@@ -396,10 +448,13 @@ def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
 def test_durations_are_features_and_classes_like_any_other():
     cells = table().frame
     hours = pl.duration(hours=pl.col("x").cast(pl.Float64) * 60)
-    classes = pl.Series("y", [None if y is None else timedelta(hours=1 + (y == "no")) for y in cells["y"]])
+    classes = pl.Series(
+        "y", [None if y is None else timedelta(hours=1 + (y == "no")) for y in cells["y"]]
+    )
     frame = cells.with_columns(hours.alias("lasted"), classes).drop("x")
     result = label_table(
-        Table(frame, "t.parquet"), Options.of(target="y", missing=["-9"], explain=True, learner="linear")
+        Table(frame, "t.parquet"),
+        Options.of(target="y", missing=["-9"], explain=True, learner="linear"),
     )
     assert set(result.added_columns["chary_label"].to_list()) == {"1h", "2h"}
     assert result.added_columns["chary_why"].str.contains("lasted = -?[0-9]").any()
@@ -434,12 +489,16 @@ def path_of_table(tmp_path):
 def in_parts(path, memory=MEMORY, sample=10_000, progress=lambda step: None, **asked):
     file, options = io.BytesIO(), Options.of(target="y", memory=memory, **asked)
     with patch("chary.labelling.label.SAMPLE", sample):
-        return label_table(open_source(path), options, file=file, progress=progress), file.getvalue()
+        return label_table(
+            open_source(path), options, file=file, progress=progress
+        ), file.getvalue()
 
 
 def at_once(path, **asked):
     file = io.BytesIO()
-    return label_table(read_table(path), Options.of(target="y", **asked), file=file), file.getvalue()
+    return label_table(
+        read_table(path), Options.of(target="y", **asked), file=file
+    ), file.getvalue()
 
 
 def sheet(path, tmp_path, truth, k=40):
@@ -496,14 +555,22 @@ def test_with_an_audit_too(path, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_files_of_any_kind_come_back_as_they_were(tmp_path, kind):
     frame, path = biased_rows()[0], tmp_path / f"t.{kind}"
-    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind]
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[
+        kind
+    ]
     write(path)
     _, written = in_parts(path, sample=100, learner="linear", probabilities=True)
     again = tmp_path / f"u.{kind}"
     again.write_bytes(written)
     found = read_table(path).frame.columns
     out = pl.read_csv(again, infer_schema=False) if kind == "csv" else None
-    out = pl.read_ndjson(again) if kind == "jsonl" else pl.read_parquet(again) if kind == "parquet" else out
+    out = (
+        pl.read_ndjson(again)
+        if kind == "jsonl"
+        else pl.read_parquet(again)
+        if kind == "parquet"
+        else out
+    )
     added = ["chary_label", "chary_confidence", "chary_source", "chary_p_no", "chary_p_yes"]
     assert out.columns == [*found, *added]
     sums = out["chary_p_no"].cast(pl.Float64) + out["chary_p_yes"].cast(pl.Float64)
@@ -524,7 +591,9 @@ def test_shares_are_met_on_the_sample_and_counts_are_of_all_rows(path, tmp_path)
     assert any("are met on the sample" in note for note in summary["notes"])
     rest = found.labels.labeled.sum() + np.arange(150)  # rows without a label, in the sample
     of_all = 120 - (found.labels.codes == 1).sum()  # yes among the 340 others
-    assert ((found.codes == 1) & ~found.labels.labeled).sum() == pytest.approx(len(rest) * of_all / 340, abs=1)
+    assert ((found.codes == 1) & ~found.labels.labeled).sum() == pytest.approx(
+        len(rest) * of_all / 340, abs=1
+    )
     assert found.model[-1].class_prior == SHARES
     assert found.model.drift_reference_.n_rows == 400
     save_model(found.model, tmp_path / "m.chary")
@@ -544,7 +613,9 @@ def test_the_result_does_not_depend_on_the_layout_or_the_threads(path, tmp_path,
 
 def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
     audit, rows = sheet(path, tmp_path, biased_rows()[1])
-    found, written = in_parts(path, sample=50, audit=audit, error=0.3, check_sheet=True, learner="linear")
+    found, written = in_parts(
+        path, sample=50, audit=audit, error=0.3, check_sheet=True, learner="linear"
+    )
     out = pl.read_csv(written)
     assert out["chary_source"].gather(rows.tolist()).unique().to_list() == ["given"]
     summary = summarize(found)
@@ -553,7 +624,9 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
     n_answered = found.audit.acceptor.answered.n_from(summary["accept"]["threshold"])
     assert summary["accept"]["n_accepted"] == accepted.height + n_answered
     assert found.audit.acceptor.n_rows == found.audit.population
-    assert accepted.height == 0 or accepted["chary_confidence"].min() >= summary["accept"]["threshold"]
+    assert (
+        accepted.height == 0 or accepted["chary_confidence"].min() >= summary["accept"]["threshold"]
+    )
     shown = summary["rows_to_label"]
     numbers = [row["row"] - 1 for row in shown]
     assert out["chary_label"].gather(numbers).to_list() == [row["label"] for row in shown]

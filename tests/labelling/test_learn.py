@@ -63,7 +63,11 @@ def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
     for name, kind in ((NETWORK, DiverseEnsembleClassifier), (MIXED, MixedEnsembleClassifier)):
         classifier = LEARNERS[name].classifier(3, seed=7, class_prior="labeled")
         assert isinstance(classifier.estimator, kind)
-        assert (classifier.max_rounds, classifier.class_prior, classifier.unlabeled) == (3, "labeled", None)
+        assert (classifier.max_rounds, classifier.class_prior, classifier.unlabeled) == (
+            3,
+            "labeled",
+            None,
+        )
         assert classifier.random_state == classifier.estimator.random_state == 7
         assert classifier.max_pool == LEARNERS[name].most_rows
 
@@ -93,7 +97,9 @@ def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_i
     model = SimpleNamespace(predict=lambda X: np.full(len(X), "b"))
     found = weigh_members(X, labels).out_of_fold
     assert collapsed(model, X, labels, found) is not noise
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels, found)
+    assert not collapsed(
+        SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels, found
+    )
 
 
 def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():
@@ -102,8 +108,12 @@ def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse
     X = np.where(codes < 0, 0, codes)[:, None] + 0.01 * rng.normal(size=(340, 1))
     labels = Labels(np.array(["a", "b", "c"]), codes, codes >= 0)
     found = codes[:40]
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels, found)
-    assert not collapsed(SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels, found)
+    assert not collapsed(
+        SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels, found
+    )
+    assert not collapsed(
+        SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels, found
+    )
 
 
 def partly(codes, n_labeled):
@@ -126,8 +136,13 @@ def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
     for told in ({}, {"class_prior": {"a": 0.7, "b": 0.3}}, {"aim": "balanced"}):
         options = Options.of(target="y", seed=1, **told)
         choice, _, tried = fit_learner(X, labels, diagnosis(STRONG), seed=1, **told)
-        (one, judges), (other, _) = (_hold_out(choice, X, labels, options, 300, how) for how in (tried, None))
-        assert (one.prediction.tolist(), one.rows.tolist()) == (other.prediction.tolist(), other.rows.tolist())
+        (one, judges), (other, _) = (
+            _hold_out(choice, X, labels, options, 300, how) for how in (tried, None)
+        )
+        assert (one.prediction.tolist(), one.rows.tolist()) == (
+            other.prediction.tolist(),
+            other.rows.tolist(),
+        )
         np.testing.assert_allclose(one.confidence, other.confidence)
         assert sorted(np.concatenate([rows for _, rows in judges])) == list(range(60))
 
@@ -142,10 +157,13 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
     assert choice.lean == 2
     plain = LEARNERS["mixed"].classifier(0, 0).fit(X, labels)
     right, before = (
-        np.mean(np.asarray(m.predict(X[100:])) == np.array(["a", "b"])[codes[100:]]) for m in (model, plain)
+        np.mean(np.asarray(m.predict(X[100:])) == np.array(["a", "b"])[codes[100:]])
+        for m in (model, plain)
     )
     assert right > before
-    assert right >= np.mean(codes[100:] == 0) - 0.01  # as good as the most frequent class, if nothing can be known
+    assert (
+        right >= np.mean(codes[100:] == 0) - 0.01
+    )  # as good as the most frequent class, if nothing can be known
     assert fit_learner(X, labels, strong, aim="balanced")[0].lean == 0
     assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5})[0].lean == 0
     assert weigh_members(np.column_stack([codes, codes]) + X[:, :2] / 4, labels).lean == 0
@@ -213,7 +231,11 @@ def numbered(labeled, n=1500):
     rising = np.where(np.arange(n) < 150, np.arange(n) / 37.5 - 2, 0)
     truth = np.where(1.5 * x + rising + rng.normal(size=n) > 0, "yes", "no")
     frame = pl.DataFrame(
-        {"number": number, "x": x, "y": [t if k else None for t, k in zip(truth, labeled, strict=True)]}
+        {
+            "number": number,
+            "x": x,
+            "y": [t if k else None for t, k in zip(truth, labeled, strict=True)],
+        }
     )
     return frame, truth
 
@@ -222,12 +244,17 @@ def test_a_column_whose_values_end_where_the_labels_do_is_left_out_and_says_why(
     labeled = np.arange(1500) < 150
     frame, truth = numbered(labeled)
     result = chary.label(frame, target="y", seed=0)
-    number, x = (next(c for c in result.summary["columns"] if c["name"] == name) for name in ("number", "x"))
+    number, x = (
+        next(c for c in result.summary["columns"] if c["name"] == name) for name in ("number", "x")
+    )
     assert (number["used"], x["used"]) == (False, True)
     assert (
-        number["note"] == "100% of the other rows lie where no label is, so what it says of them cannot be learned"
+        number["note"]
+        == "100% of the other rows lie where no label is, so what it says of them cannot be learned"
     )
-    assert result.summary["diagnosis"]["shifts"][0]["name"] == "number"  # what differs is still told
+    assert (
+        result.summary["diagnosis"]["shifts"][0]["name"] == "number"
+    )  # what differs is still told
     right = [
         np.mean(found.frame["chary_label"].to_numpy()[~labeled] == truth[~labeled])
         for found in (result, chary.label(frame, target="y", learner="mixed", seed=0))
@@ -240,7 +267,9 @@ def test_a_column_whose_values_end_where_the_labels_do_is_left_out_and_says_why(
 
 def test_a_running_number_stays_where_labels_are_all_over():
     frame, _ = numbered(np.random.default_rng(1).random(1500) < 0.1)
-    assert all(column["used"] for column in chary.label(frame, target="y", seed=0).summary["columns"])
+    assert all(
+        column["used"] for column in chary.label(frame, target="y", seed=0).summary["columns"]
+    )
 
 
 def test_a_column_that_leaves_the_shares_as_they_are_stays_wherever_the_labels_end():

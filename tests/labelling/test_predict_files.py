@@ -71,11 +71,17 @@ def test_a_file_gets_the_labels_that_the_whole_table_gets(tmp_path, predictor, t
     source = written(tmp_path / f"t.{kind}", rows(330), kind)
     table, whole, found = read_table(source), tmp_path / f"whole.{kind}", tmp_path / f"o.{kind}"
     seen = []
-    done = label_file(predictor, FileTask(source, str(found)), lambda _, rows, share: seen.append((rows, share)))
+    done = label_file(
+        predictor, FileTask(source, str(found)), lambda _, rows, share: seen.append((rows, share))
+    )
     expected = io.BytesIO()
     write_table(table, predict_table(trained, table), expected)
     whole.write_bytes(expected.getvalue())
-    assert open_source(found, reserved=()).read().frame.equals(open_source(whole, reserved=()).read().frame)
+    assert (
+        open_source(found, reserved=())
+        .read()
+        .frame.equals(open_source(whole, reserved=()).read().frame)
+    )
     assert kind != "jsonl" or found.read_bytes() == whole.read_bytes()
     assert done.rows == sum(done.labels.values()) == 330
     assert seen == sorted(seen)
@@ -88,7 +94,9 @@ def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predi
     found = set()
     for k, (group, threads) in enumerate([(700, 1), (90, 3), (1, 2), (333, 1)]):
         source = tmp_path / f"{k}.parquet"
-        frame.write_parquet(source, row_group_size=group, compression="zstd" if k % 2 else "uncompressed")
+        frame.write_parquet(
+            source, row_group_size=group, compression="zstd" if k % 2 else "uncompressed"
+        )
         task = FileTask(str(source), str(tmp_path / f"o{k}.parquet"))
         label_file(predictor, task, resources=Resources(1, threads))
         found.add((tmp_path / f"o{k}.parquet").read_bytes())
@@ -109,7 +117,9 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
         source = written(tmp_path / "bad.parquet", frame, "parquet")
         with pytest.raises(TableError, match=match):
             label_file(
-                predictor, FileTask(source, str(tmp_path / "made" / "o.parquet"), **settings), resources=resources
+                predictor,
+                FileTask(source, str(tmp_path / "made" / "o.parquet"), **settings),
+                resources=resources,
             )
         assert not list((tmp_path / "made").iterdir())
 
@@ -133,7 +143,9 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
     refused(rows(60), "bad.parquet was changed while it was read")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system tells no peak of memory")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="the system tells no peak of memory"
+)
 def test_long_cells_that_are_short_in_the_file_do_not_fill_the_memory(tmp_path, model_file, rows):
     """A file of some kilobytes whose cells take gigabytes when written out; in a process of its own."""
     n = 20_000
@@ -148,7 +160,9 @@ task = FileTask({str(tmp_path / "t.parquet")!r}, {str(tmp_path / "o.parquet")!r}
 assert label_files(predictor, [task], Resources(1, 1, 600 << 20))[0].rows == {n}
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert int(done.stdout) >> 10 < 600
 
 
@@ -177,12 +191,19 @@ def test_outputs_keep_their_names_and_places(folder, tmp_path):
     assert outputs([str(folder), str(folder / "deep")], out, out) == every
     found = outputs([f"{folder}/d*/*"], out, out, format="jsonl.gz")
     assert found == ["deep/b.predicted.jsonl.gz", "deep/c.predicted.jsonl.gz"]
-    assert outputs([f"{folder}/deep/*"], None, folder) == ["deep/b.predicted.csv", "deep/c.predicted.parquet"]
-    assert outputs([str(folder / "a.csv")], None, folder, format="parquet") == ["a.predicted.parquet"]
+    assert outputs([f"{folder}/deep/*"], None, folder) == [
+        "deep/b.predicted.csv",
+        "deep/c.predicted.parquet",
+    ]
+    assert outputs([str(folder / "a.csv")], None, folder, format="parquet") == [
+        "a.predicted.parquet"
+    ]
 
 
 def test_what_is_elsewhere_is_refused():
-    with pytest.raises(TableError, match="is an address, and chary reads files; fetch the file first"):
+    with pytest.raises(
+        TableError, match="is an address, and chary reads files; fetch the file first"
+    ):
         plan_files(["https://example.org/t.csv"], into(None))
 
 
@@ -198,7 +219,9 @@ def test_no_output_takes_the_place_of_an_input_or_of_another(folder, rows):
     assert "would both be written to" in str(plan.failed[0][1])
 
 
-def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(predictor, folder, tmp_path):
+def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(
+    predictor, folder, tmp_path
+):
     out = tmp_path / "out"
     (folder / "z.csv").write_bytes(b"%PDF")
     plan = plan_files([str(folder)], into(out))
@@ -206,7 +229,9 @@ def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(predic
     label_file(predictor, plan.tasks[0])
     again = plan_files([str(folder)], into(out))
     assert again.tasks == []
-    assert "a.predicted.csv exists already; pass the parameter force to overwrite" in str(again.failed[0][1])
+    assert "a.predicted.csv exists already; pass the parameter force to overwrite" in str(
+        again.failed[0][1]
+    )
     assert len(plan_files([str(folder)], into(out, force=True)).tasks) == 1
 
 
@@ -214,14 +239,18 @@ def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(predic
 
 
 def outputs(tasks):
-    return [Path(task.output).read_bytes() if os.path.exists(task.output) else None for task in tasks]
+    return [
+        Path(task.output).read_bytes() if os.path.exists(task.output) else None for task in tasks
+    ]
 
 
 def elsewhere(tasks, folder):
     return [replace(task, output=str(folder / os.path.basename(task.output))) for task in tasks]
 
 
-def test_any_number_of_threads_writes_the_same_bytes_and_a_bad_file_costs_itself_alone(predictor, tmp_path, rows):
+def test_any_number_of_threads_writes_the_same_bytes_and_a_bad_file_costs_itself_alone(
+    predictor, tmp_path, rows
+):
     tasks = files(tmp_path, rows)
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
     tasks.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "out" / "torn.csv")))
@@ -248,7 +277,9 @@ def test_a_lost_worker_of_a_dask_cluster_costs_only_its_file(predictor, tmp_path
     (tmp_path / "torn.csv").write_text("a,b\n1\n")
     by_dask.append(FileTask(str(tmp_path / "torn.csv"), str(tmp_path / "dask" / "torn.csv")))
     label_files(predictor, tasks, Resources(1, 1, GIB))
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
         with distributed.Client(cluster) as client:
             pids = list(client.run(os.getpid).values())
 
@@ -274,14 +305,18 @@ def test_a_file_that_kills_its_workers_is_given_up(predictor, tmp_path, rows, mo
 
     monkeypatch.setattr(predict_files, "_dask", deadly)
     (task,) = files(tmp_path, rows, n=1, n_rows=20)
-    (found,) = label_files(predictor, [task], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786")
+    (found,) = label_files(
+        predictor, [task], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786"
+    )
     assert str(found) == f"{task.source}: the workers that labelled it died."
 
 
 def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch):
     tasks = files(tmp_path, rows, n=4, n_rows=1_000)
     monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 100)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # Polars has put one of its own in place
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # Polars has put one of its own in place
     told = []
 
     def interrupt(task, rows, share):

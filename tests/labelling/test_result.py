@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chary.labelling import label_table
-from chary.labelling.label import SOURCES, Counts, LabeledRows, columns_to_add, joined_labels, some_labels
+from chary.labelling.label import (
+    SOURCES,
+    Counts,
+    LabeledRows,
+    columns_to_add,
+    joined_labels,
+    some_labels,
+)
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table
@@ -17,7 +24,9 @@ def test_counts_of_parts_add_up(seed, cut):
     rng = np.random.default_rng(seed)
     source = rng.choice(np.array(SOURCES, dtype=object), 40)
     why, probs = pl.Series([str(i) for i in range(40)]), rng.random((40, 3))
-    rows = LabeledRows(rng.integers(0, 3, 40), rng.random(40), source, rng.random(40) < 0.8, why, probs)
+    rows = LabeledRows(
+        rng.integers(0, 3, 40), rng.random(40), source, rng.random(40) < 0.8, why, probs
+    )
     counts = Counts.of(rows, 3)
     parts = [some_labels(rows, np.arange(40)[part]) for part in (slice(cut), slice(cut, None))]
     both = Counts.of(parts[0], 3).plus(Counts.of(parts[1], 3))
@@ -56,7 +65,11 @@ def test_labels_are_of_the_type_of_the_target_if_it_holds_them_all():
 
 
 def test_a_row_of_the_table_is_read_alone_although_its_cell_is_no_number():
-    cells = [f"{i}" if i % 2 else f"word {i}" for i in range(200)]  # more words than a model remembers
+    cells = [
+        f"{i}" if i % 2 else f"word {i}" for i in range(200)
+    ]  # more words than a model remembers
     frame = pl.DataFrame({"x": cells, "z": range(200), "y": [*["a", "b"] * 20, *[None] * 160]})
-    found = label_table(Table(frame, "t"), Options.of(target="y", numeric=["x"], learner="linear", rounds=0))
+    found = label_table(
+        Table(frame, "t"), Options.of(target="y", numeric=["x"], learner="linear", rounds=0)
+    )
     np.testing.assert_array_equal(found.features(np.array([198])), found.features()[[198]])

@@ -82,7 +82,9 @@ def test_pyarrow_batches_become_pyarrow_batches_of_plain_types(predict, expected
             "double",
             "bool",
         ]
-        assert pl.concat([pl.DataFrame(batch) for batch in found]).equals(expected.cast({"id": found_type(found)}))
+        assert pl.concat([pl.DataFrame(batch) for batch in found]).equals(
+            expected.cast({"id": found_type(found)})
+        )
 
 
 def found_type(batches):
@@ -137,7 +139,9 @@ def test_it_travels_as_the_model_file_and_is_shared_by_threads(predict, expected
     assert (again.data, again.schema) == (predict.data, predict.schema)
     frame = rows(N)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda k: pl.concat(again([frame[k : k + 50], frame[k + 50 :]])), [0] * 8))
+        found = list(
+            pool.map(lambda k: pl.concat(again([frame[k : k + 50], frame[k + 50 :]])), [0] * 8)
+        )
     assert all(one.equals(expected) for one in found)
 
 
@@ -152,7 +156,9 @@ def test_no_batches_an_empty_one_and_what_is_refused(predict, rows):
     odd = rows(40).with_columns(price=pl.lit("5.25 $"))
     found = predict([rows(40), odd, odd])
     assert [next(found).height for _ in range(3)] == [40, 40, 40]
-    with pytest.raises(TableError, match=r"Column 'price' holds '5.25 \$': 80 of 120 cells cannot be read"):
+    with pytest.raises(
+        TableError, match=r"Column 'price' holds '5.25 \$': 80 of 120 cells cannot be read"
+    ):
         next(found)
     with pytest.raises(TableError, match="A table is needed"):
         list(predict([[1, 2, 3]]))
@@ -165,14 +171,21 @@ def test_a_table_model_without_self_training_predicts_too(tmp_path):
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"x": rng.normal(size=60), "colour": rng.choice(["red", "blue"], 60)})
     preparation = TablePreparation().fit(frame)
-    X, codes = preparation.transform(frame), np.where(np.arange(60) < 40, frame["x"].to_numpy() > 0, -1)
+    X, codes = (
+        preparation.transform(frame),
+        np.where(np.arange(60) < 40, frame["x"].to_numpy() > 0, -1),
+    )
     classifier = DiverseEnsembleClassifier(n_steps=20, random_state=0).fit(X, codes)
     save_model(Pipeline([("prepare", preparation), ("classify", classifier)]), tmp_path / "m.chary")
-    added = predict_table(Predictor.from_file(tmp_path / "m.chary").model, Table(frame, "new.csv", ","))
+    added = predict_table(
+        Predictor.from_file(tmp_path / "m.chary").model, Table(frame, "new.csv", ",")
+    )
     assert set(added["chary_label"]) <= {"0", "1"}
     assert added["chary_confidence"].is_between(0, 1).all()
     more = predict_table(
-        Predictor.from_file(tmp_path / "m.chary").model, Table(frame, "new.csv", ","), probabilities=True
+        Predictor.from_file(tmp_path / "m.chary").model,
+        Table(frame, "new.csv", ","),
+        probabilities=True,
     )
     assert list(more) == ["chary_label", "chary_confidence", "chary_p_0", "chary_p_1"]
     assert (more["chary_p_0"] + more["chary_p_1"]).is_between(0.9998, 1.0002).all()
@@ -182,7 +195,9 @@ def test_a_table_model_without_self_training_predicts_too(tmp_path):
 def test_a_model_that_takes_no_tables_is_refused(tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.where(np.arange(40) < 20, X[:, 0] > 0, -1)
-    model = make_pipeline(StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(), DiverseEnsembleClassifier(n_steps=3, random_state=0)
+    ).fit(X, y)
     for number, one in enumerate((model, model[-1])):
         save_model(one, tmp_path / f"{number}.chary")
         with pytest.raises(TableError, match=r".chary' is not a model of a table; use one that"):
@@ -193,7 +208,9 @@ def test_a_model_that_takes_no_tables_is_refused(tmp_path):
 def test_every_class_has_a_column_of_its_own_with_nothing_invisible_in_its_name(classes):
     names = probability_names(np.array(classes, dtype=object))
     assert len(set(names)) == len(classes)
-    assert all(name.startswith("chary_p_") and name.isprintable() and len(name) < 80 for name in names)
+    assert all(
+        name.startswith("chary_p_") and name.isprintable() and len(name) < 80 for name in names
+    )
 
 
 def test_no_column_of_the_tables_own_is_replaced():

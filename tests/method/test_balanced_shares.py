@@ -35,7 +35,9 @@ def shares_of(scores, offset):
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 40))
 @settings(max_examples=15)
-def test_information_is_its_definition_and_its_gradient_that_of_finite_differences(seed, n_classes, n):
+def test_information_is_its_definition_and_its_gradient_that_of_finite_differences(
+    seed, n_classes, n
+):
     scores = scores_of(seed, n, n_classes)
     offset = np.random.default_rng(seed).standard_normal(n_classes)
     height, slope = informed(scores.T.copy(), offset)
@@ -48,9 +50,9 @@ def test_of_two_classes_the_best_offset_of_a_grid_is_found():
     for seed in range(2):
         rng = np.random.default_rng(seed)
         share = rng.uniform(0.1, 0.9)
-        leaning = np.where(rng.random(200) < share, rng.normal(-3, 2, 200), rng.normal(4, 1, 200)) + rng.normal(
-            0, 2
-        )
+        leaning = np.where(
+            rng.random(200) < share, rng.normal(-3, 2, 200), rng.normal(4, 1, 200)
+        ) + rng.normal(0, 2)
         scores = np.column_stack([-leaning, leaning]) / 2
         grid = np.linspace(-12, 12, 1201)
         best = grid[np.argmax([plain_information(scores, np.array([-b, b]) / 2) for b in grid])]
@@ -143,7 +145,9 @@ def test_with_known_shares_each_row_goes_where_its_class_would_gain_most():
     prior = np.array([0.8, 0.2])
     probs = softmax(scores + match_means(scores.T.copy(), prior, np.zeros(2), 1e-9), axis=1)
 
-    def expected(share):  # balanced accuracy if that share of the rows, the likeliest, goes to the second class
+    def expected(
+        share,
+    ):  # balanced accuracy if that share of the rows, the likeliest, goes to the second class
         second = np.argsort(-probs[:, 1])[: round(share * 4000)]
         chosen = np.isin(np.arange(4000), second)
         return (probs[~chosen, 0].sum() / prior[0] + probs[chosen, 1].sum() / prior[1]) / 8000
@@ -164,7 +168,9 @@ def test_the_aim_is_resolved_with_the_class_prior():
     told = ClassPrior.of([0.5, 0.5, 0.0], labels, "balanced")
     offset = told.offset(lambda: scores)
     assert offset[2] == -np.inf
-    np.testing.assert_allclose(offset[:2], align(scores[:, :2], balanced_shares(scores[:, :2], told.rest[:2])))
+    np.testing.assert_allclose(
+        offset[:2], align(scores[:, :2], balanced_shares(scores[:, :2], told.rest[:2]))
+    )
     with pytest.raises(ValueError, match="aim='rare' is not known; give 'accuracy' or 'balanced'"):
         ClassPrior.of(None, labels, "rare")
 
@@ -185,7 +191,9 @@ def lopsided():
     [
         MixedEnsembleClassifier(random_state=0),
         DiverseEnsembleClassifier(n_steps=150, random_state=0),
-        SelfTrainingClassifier(DiverseEnsembleClassifier(n_steps=100), max_rounds=1, random_state=0),
+        SelfTrainingClassifier(
+            DiverseEnsembleClassifier(n_steps=100), max_rounds=1, random_state=0
+        ),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -197,7 +205,10 @@ def test_every_classifier_finds_more_of_a_rare_class(model, lopsided):
         right = fitted.predict(X[hidden]) == truth[hidden]
         return right[truth[hidden] == "common"].mean(), right[truth[hidden] == "rare"].mean()
 
-    plain, aimed = model.fit(X, y), type(model)(**{**model.get_params(deep=False), "aim": "balanced"}).fit(X, y)
+    plain, aimed = (
+        model.fit(X, y),
+        type(model)(**{**model.get_params(deep=False), "aim": "balanced"}).fit(X, y),
+    )
     before, after = recalls(plain), recalls(aimed)
     assert after[1] > before[1] + 0.1
     assert sum(after) > sum(before)
@@ -218,5 +229,7 @@ def test_rounds_learn_from_the_likeliest_labels_and_the_aim_comes_after_them(lop
     assert plain.n_rounds_ == 2
     assert plain.transduction_.tolist() == aimed.transduction_.tolist()
     assert (plain.predict(X) != aimed.predict(X)).any()
-    few = SelfTrainingClassifier(given, max_rounds=1, aim="balanced", max_pool=100, random_state=0).fit(X, y)
+    few = SelfTrainingClassifier(
+        given, max_rounds=1, aim="balanced", max_pool=100, random_state=0
+    ).fit(X, y)
     assert few.class_bias_.any()

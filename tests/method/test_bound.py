@@ -67,7 +67,9 @@ def brute_force(votes, posterior, index, j, thetas):
     gammas = gammas[gammas > 0]
     between = (v >= thetas[:, None, None]) & (v < gammas[:, None])  # (T, G, n)
     kappa = (p * v[:, None])[index == j].sum(axis=0)  # (C,)
-    value = between @ p + np.maximum(0, kappa - between @ (p * v[:, None])) / gammas[:, None]  # (T, G, C)
+    value = (
+        between @ p + np.maximum(0, kappa - between @ (p * v[:, None])) / gammas[:, None]
+    )  # (T, G, C)
     value[thetas[:, None] > gammas] = np.inf
     bound = np.delete(value.min(axis=1), j, axis=1).sum(axis=1)
     return bound, ((index == j) & (v >= thetas[:, None])).sum(axis=1)
@@ -104,7 +106,9 @@ def test_the_search_equals_brute_force():
         for number, (votes, posterior) in enumerate(problems(100, max_rows=9, max_classes=4)):
             prediction = np.random.default_rng(number).integers(0, votes.shape[1], len(votes))
             chosen = votes.argmax(axis=1) if index == "confidence" else prediction
-            accepted, used = TransductiveBound(index=index).accept(a_vote(votes, posterior, prediction))
+            accepted, used = TransductiveBound(index=index).accept(
+                a_vote(votes, posterior, prediction)
+            )
             total = 0.0
             for j, theta in enumerate(used["thresholds"]):
                 if not (chosen == j).any():
@@ -123,7 +127,9 @@ def test_the_search_equals_brute_force():
 
 def test_bound_equals_a_linear_programme():
     for problem in problems(80, max_rows=12, max_classes=4, seed=1):
-        votes, posterior = (dyadic(values, 12) for values in problem)  # the solver drops weights below 1e-9
+        votes, posterior = (
+            dyadic(values, 12) for values in problem
+        )  # the solver drops weights below 1e-9
         used = TransductiveBound().accept(a_vote(votes, posterior)).used
         value = linear_programme(votes, posterior, votes.argmax(axis=1), used["thresholds"])
         assert used["bound"] * len(votes) == pytest.approx(value, rel=1e-7, abs=1e-7)
@@ -160,7 +166,11 @@ def test_index_says_whose_threshold_a_row_has_to_reach():
     # Row 0: the confidence says class 0, far above its threshold; the prediction head says class 1.
     by_confidence = TransductiveBound(index="confidence").accept(pool)
     by_prediction = TransductiveBound(index="prediction").accept(pool)
-    assert by_confidence.used["thresholds"].tolist() == by_prediction.used["thresholds"].tolist() == [0.6, 1]
+    assert (
+        by_confidence.used["thresholds"].tolist()
+        == by_prediction.used["thresholds"].tolist()
+        == [0.6, 1]
+    )
     assert by_confidence.accepted.tolist() == [True, False, True, True, True]
     assert by_prediction.accepted.tolist() == [False, False, True, True, True]
 
@@ -173,7 +183,8 @@ def test_a_mixed_index_counts_by_the_prediction_and_accepts_by_the_confidence():
         prediction = np.where(rng.random(40) < 0.3, rng.integers(3, size=40), votes.argmax(axis=1))
         pool = a_vote(votes, posterior, prediction=prediction)
         mixed, by_prediction, by_confidence = (
-            TransductiveBound(index=index).accept(pool) for index in ("mixed", "prediction", "confidence")
+            TransductiveBound(index=index).accept(pool)
+            for index in ("mixed", "prediction", "confidence")
         )
         np.testing.assert_array_equal(mixed.used["thresholds"], by_prediction.used["thresholds"])
         assert mixed.used["bound"] == by_prediction.used["bound"]
@@ -206,15 +217,21 @@ def test_float32_rounding_beyond_the_unit_interval_is_forgiven():
     accepted, used = TransductiveBound().accept(a_vote(votes))
     assert accepted.all()
     assert used["thresholds"].tolist() == [1, np.inf]
-    assert TransductiveBound(index="prediction").accept(a_vote(votes, prediction=[1])).accepted.all()
+    assert (
+        TransductiveBound(index="prediction").accept(a_vote(votes, prediction=[1])).accepted.all()
+    )
 
 
 def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums():
     rng = np.random.default_rng(6)
-    votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)  # a few distinct votes, every posterior its own
+    votes = softmax(
+        rng.integers(0, 4, (500, 3)), axis=1
+    )  # a few distinct votes, every posterior its own
     posterior = rng.random((500, 3))
     orders = [rng.permutation(500) for _ in range(20)]
-    results = [TransductiveBound().accept(a_vote(votes[order], posterior[order])).used for order in orders]
+    results = [
+        TransductiveBound().accept(a_vote(votes[order], posterior[order])).used for order in orders
+    ]
     assert len({(*used["thresholds"], used["bound"]) for used in results}) == 1
 
 

@@ -50,10 +50,18 @@ def test_t_similarity_is_the_mean_over_pairs(probs):
 
 @given(head_probs(), st.data())
 def test_weighted_t_similarity_weighs_each_pair_by_both_heads(probs, data):
-    weights = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=probs.shape[1], max_size=probs.shape[1])))
-    assert_allclose(t_similarity(probs, weights=weights), by_pairs(probs, weights).sum(axis=1), atol=1e-11)
-    assert_allclose(t_similarity(probs, weights=7 * weights), t_similarity(probs, weights=weights), atol=1e-11)
-    assert_allclose(t_similarity(probs, weights=np.ones_like(weights)), t_similarity(probs), atol=1e-12)
+    weights = np.array(
+        data.draw(st.lists(st.floats(0.01, 10), min_size=probs.shape[1], max_size=probs.shape[1]))
+    )
+    assert_allclose(
+        t_similarity(probs, weights=weights), by_pairs(probs, weights).sum(axis=1), atol=1e-11
+    )
+    assert_allclose(
+        t_similarity(probs, weights=7 * weights), t_similarity(probs, weights=weights), atol=1e-11
+    )
+    assert_allclose(
+        t_similarity(probs, weights=np.ones_like(weights)), t_similarity(probs), atol=1e-12
+    )
 
 
 @given(head_probs())
@@ -77,7 +85,9 @@ def test_the_class_share_is_that_of_the_pairs_and_of_the_predicted_class(probs, 
     n_heads = probs.shape[1]
     weights = np.array(data.draw(st.lists(st.floats(0.1, 10), min_size=n_heads, max_size=n_heads)))
     prediction = np.array(
-        data.draw(st.lists(st.integers(0, probs.shape[2] - 1), min_size=len(probs), max_size=len(probs)))
+        data.draw(
+            st.lists(st.integers(0, probs.shape[2] - 1), min_size=len(probs), max_size=len(probs))
+        )
     )
     for w in (None, weights):
         pairs = by_pairs(probs, w)  # (n, C)
@@ -87,7 +97,8 @@ def test_the_class_share_is_that_of_the_pairs_and_of_the_predicted_class(probs, 
             if of_pairs.sum() > 1e-6:  # below, rounding decides
                 assert_allclose(row, of_pairs / of_pairs.sum(), rtol=0, atol=1e-6)
         assert_array_equal(
-            t_share(probs, prediction, weights=w), [s[c] for s, c in zip(shares, prediction, strict=True)]
+            t_share(probs, prediction, weights=w),
+            [s[c] for s, c in zip(shares, prediction, strict=True)],
         )
 
 
@@ -135,14 +146,18 @@ def test_t_similarity_needs_two_heads():
 
 def test_t_similarity_needs_two_positive_weights_and_no_negative_one():
     for weights in [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0], [3.0, -0.1, 3.0]]:
-        with pytest.raises(ValueError, match="weights of the heads must be at least 0, two of them positive"):
+        with pytest.raises(
+            ValueError, match="weights of the heads must be at least 0, two of them positive"
+        ):
             t_similarity(np.full((1, 3, 2), 0.5), weights=np.array(weights))
 
 
 def test_a_head_of_weight_0_is_as_if_absent():
     probs = softmax(np.random.default_rng(0).standard_normal((4, 3, 2)), axis=-1)
     weights = np.array([1.0, 0.0, 1.0])
-    assert_allclose(t_similarity(probs, weights=weights), t_similarity(probs[:, [0, 2]]), rtol=1e-12)
+    assert_allclose(
+        t_similarity(probs, weights=weights), t_similarity(probs[:, [0, 2]]), rtol=1e-12
+    )
 
 
 def test_t_similarity_is_never_above_1_by_rounding():
@@ -154,7 +169,9 @@ def test_t_similarity_is_never_above_1_by_rounding():
 
 
 def test_probabilities_above_1_by_rounding_give_no_confidence_above_1():
-    certain = np.array([[1.0, 2e-8], [1 + 2**-52, 0.0]])  # as softmax in float32 gives them, and in float64
+    certain = np.array(
+        [[1.0, 2e-8], [1 + 2**-52, 0.0]]
+    )  # as softmax in float32 gives them, and in float64
     heads = np.stack([certain, certain], axis=1)
     assert t_similarity(heads).tolist() == [1, 1]
     assert (t_similarity(heads, per_class=True) <= 1).all()
@@ -182,7 +199,9 @@ def test_probability_confidences_follow_their_definitions(probs):
     descending = np.sort(probs, axis=1)[:, ::-1]
     assert_array_equal(max_probability(probs), descending[:, 0])
     assert_array_equal(margin(probs), descending[:, 0] - descending[:, 1])
-    assert_allclose(entropy(probs), 1 - scipy_entropy(probs, base=n_classes, axis=1), rtol=0, atol=1e-12)
+    assert_allclose(
+        entropy(probs), 1 - scipy_entropy(probs, base=n_classes, axis=1), rtol=0, atol=1e-12
+    )
 
 
 @given(class_probs())
@@ -214,16 +233,27 @@ def test_probabilities_of_heads_have_a_confidence_each(probs):
 
 
 def test_a_confidence_is_called_by_the_name_of_its_function():
-    assert {name: function.__name__ for name, function in CONFIDENCES.items()} == {n: n for n in CONFIDENCES}
+    assert {name: function.__name__ for name, function in CONFIDENCES.items()} == {
+        n: n for n in CONFIDENCES
+    }
     for name in ("t_similarity", "t_share", *CONFIDENCES):
-        assert scores_of(np.full((2, 2), 0.5), name, np.full((2, 3, 2), 0.5)).confidence.shape == (2,)
+        assert scores_of(np.full((2, 2), 0.5), name, np.full((2, 3, 2), 0.5)).confidence.shape == (
+            2,
+        )
     with pytest.raises(
-        ValueError, match="kind='sure' is not a confidence; choose one of t_similarity, t_share, max"
+        ValueError,
+        match="kind='sure' is not a confidence; choose one of t_similarity, t_share, max",
     ):
         scores_of(np.full((2, 2), 0.5), "sure")
 
 
-@given(arrays(np.float64, st.tuples(*[st.integers(1, 4)] * 2, st.integers(2, 5)), elements=st.floats(-1e6, 1e6)))
+@given(
+    arrays(
+        np.float64,
+        st.tuples(*[st.integers(1, 4)] * 2, st.integers(2, 5)),
+        elements=st.floats(-1e6, 1e6),
+    )
+)
 def test_softmax_is_that_of_scipy_in_the_memory_of_the_logits(logits):
     expected = softmax(logits, axis=-1)
     found = room.softmax(logits)
@@ -237,7 +267,9 @@ def test_what_each_class_is_worth_in_each_confidence():
     assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
     own = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.1]])  # numbers that somebody else made
     assert_array_equal(scores_of(probs, own).confidence, [0.7, 0.5])
-    certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))  # a little more than one in all, as float32 gives it
+    certain = np.tile(
+        [[[1.0, 1e-7]]], (2, 3, 1)
+    )  # a little more than one in all, as float32 gives it
     assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)
 
 
@@ -277,7 +309,9 @@ def test_equal_mass_against_rows_sorted_and_cut():
     for n_bins in (1, 4, 15):
         parts = np.array_split(np.argsort(confidence), n_bins)
         error = sum(len(p) / 120 * abs(correct[p].mean() - confidence[p].mean()) for p in parts)
-        assert expected_calibration_error(confidence, correct, n_bins, bins="mass") == pytest.approx(error)
+        assert expected_calibration_error(
+            confidence, correct, n_bins, bins="mass"
+        ) == pytest.approx(error)
 
 
 @given(rows=pairs.filter(lambda rows: len(rows) <= 6))
@@ -314,7 +348,9 @@ def test_a_calibrated_confidence_has_no_error_and_an_overconfident_one_has():
     correct = rng.uniform(size=200_000) < confidence
     for bins in ("width", "mass"):
         assert expected_calibration_error(confidence, correct, bins=bins) < 0.005
-        assert expected_calibration_error(np.ones(200_000), correct, bins=bins) == pytest.approx(0.25, abs=0.005)
+        assert expected_calibration_error(np.ones(200_000), correct, bins=bins) == pytest.approx(
+            0.25, abs=0.005
+        )
 
 
 def test_fifteen_bins_of_equal_width_are_usual():

@@ -23,7 +23,9 @@ from chary.method.confidence import entropy, margin, max_probability, t_share, t
 
 def model(**params):
     """A small network that is fitted in milliseconds."""
-    return DiverseEnsembleClassifier(**{"hidden_sizes": (16,), "n_steps": 30, "random_state": 0} | params)
+    return DiverseEnsembleClassifier(
+        **{"hidden_sizes": (16,), "n_steps": 30, "random_state": 0} | params
+    )
 
 
 def moons(n=120, n_labeled=30):
@@ -62,7 +64,9 @@ def test_outside_the_labelled_corner_the_heads_disagree_where_softmax_is_sure():
     y = np.where(labeled, X[:, 0] > 0, -1)
     fitted = DiverseEnsembleClassifier(random_state=0).fit(X, y)
     far = ~labeled & (np.abs(X[:, 0]) > 0.3)
-    softmax, similarity = (fitted.predict_confidence(X, kind) for kind in ("max_probability", "t_similarity"))
+    softmax, similarity = (
+        fitted.predict_confidence(X, kind) for kind in ("max_probability", "t_similarity")
+    )
     assert softmax[far].mean() > 0.9
     assert similarity[far].mean() < 0.7
     assert similarity[labeled].mean() > 0.8
@@ -84,7 +88,12 @@ def test_fitted_attributes():
 def test_predictions_are_the_users_own_labels():
     for kind in ["int", "bool", "str", "object"]:
         X, y = moons()
-        labels = {"int": [7, 9], "bool": [False, True], "str": ["no", "yes"], "object": ["no", "yes"]}[kind]
+        labels = {
+            "int": [7, 9],
+            "bool": [False, True],
+            "str": ["no", "yes"],
+            "object": ["no", "yes"],
+        }[kind]
         y_own = [labels[code] if code >= 0 else None for code in y]
         fitted = model().fit(X, np.array(y_own, dtype=object) if kind == "object" else y_own)
         assert fitted.classes_.tolist() == labels
@@ -101,7 +110,9 @@ def test_probabilities_have_their_shapes_and_sum_to_one():
     assert_allclose(fitted.predict_head_proba(X).sum(axis=-1), 1)
     assert_array_equal(fitted.predict(X), fitted.predict_proba(X).argmax(axis=1))
     for joint, apart in zip(
-        fitted.predict_joint_proba(X), (fitted.predict_proba(X), fitted.predict_head_proba(X)), strict=True
+        fitted.predict_joint_proba(X),
+        (fitted.predict_proba(X), fitted.predict_head_proba(X)),
+        strict=True,
     ):
         assert_allclose(joint, apart, rtol=1e-12)
 
@@ -109,7 +120,9 @@ def test_probabilities_have_their_shapes_and_sum_to_one():
 def test_confidences_are_those_of_the_probabilities():
     X, y = moons()
     fitted = model().fit(X, y)
-    assert_allclose(fitted.predict_confidence(X), t_similarity(fitted.predict_head_proba(X)), rtol=1e-12)
+    assert_allclose(
+        fitted.predict_confidence(X), t_similarity(fitted.predict_head_proba(X)), rtol=1e-12
+    )
     shares = t_share(fitted.predict_head_proba(X), fitted.predict_proba(X).argmax(axis=1))
     assert_allclose(fitted.predict_confidence(X, "t_share"), shares, rtol=1e-12)
     for confidence in (max_probability, margin, entropy):
@@ -149,9 +162,11 @@ def test_the_order_of_the_rows_changes_no_bit_whatever_the_scale_of_the_columns(
     for column in ["constant", "two values", "tiny"]:
         X, y = moons()
         order = np.random.default_rng(0).permutation(120)
-        wide = {"constant": np.full(120, 1e18), "two values": 1e18 * (X[:, 0] > 0), "tiny": 1e-310 * X[:, 0]}[
-            column
-        ]
+        wide = {
+            "constant": np.full(120, 1e18),
+            "two values": 1e18 * (X[:, 0] > 0),
+            "tiny": 1e-310 * X[:, 0],
+        }[column]
         X = np.column_stack([X, wide])
         assert_array_equal(flat_params(X[order], y[order]), flat_params(X, y))
 
@@ -201,7 +216,10 @@ def test_every_type_of_number_gives_the_same_model_to_the_bit():
 
 def test_columns_of_a_frame_keep_their_names():
     X, y = moons()
-    for frame in (pd.DataFrame(X, columns=["east", "north"]), pl.DataFrame(X, schema=["east", "north"])):
+    for frame in (
+        pd.DataFrame(X, columns=["east", "north"]),
+        pl.DataFrame(X, schema=["east", "north"]),
+    ):
         fitted = model().fit(frame, y)
         assert fitted.feature_names_in_.tolist() == ["east", "north"]
         with pytest.raises(ValueError, match="feature names should match"):
@@ -221,7 +239,10 @@ def test_chunked_scores_equal_scores_at_once(monkeypatch):
             fitted.predict_proba(X),
             fitted.predict_head_proba(X),
             fitted.predict_confidence(X),
-            *(fitted.predict_confidence(X, kind) for kind in ("max_probability", "margin", "entropy")),
+            *(
+                fitted.predict_confidence(X, kind)
+                for kind in ("max_probability", "margin", "entropy")
+            ),
         ]
 
     at_once = scores(X)
@@ -306,7 +327,9 @@ def weighed_and_repeated(**params):
     params |= {"standardize": False}  # its statistics are those of the rows, weighed or not
     weighed = model(**params).fit(X, y, n_copies)
     repeated = model(**params).fit(np.repeat(X, n_copies, axis=0), np.repeat(y, n_copies))
-    return (fitted.predict_proba(X)[:, 0] for fitted in (weighed, repeated, model(**params).fit(X, y)))
+    return (
+        fitted.predict_proba(X)[:, 0] for fitted in (weighed, repeated, model(**params).fit(X, y))
+    )
 
 
 def test_in_whole_batches_a_weight_is_a_number_of_copies():
@@ -336,7 +359,10 @@ def test_bad_rows_are_refused():
     for X, message in [
         (spoiled(np.nan), "Input X contains NaN"),
         (spoiled(np.inf), "Input X contains infinity"),
-        (pd.DataFrame(X_MOONS).astype("Float64").mask(lambda frame: frame > 1), "Input X contains NaN"),
+        (
+            pd.DataFrame(X_MOONS).astype("Float64").mask(lambda frame: frame > 1),
+            "Input X contains NaN",
+        ),
         (pl.DataFrame({"a": [None, *range(119)]}), "Input X contains NaN"),
         (X_MOONS[:0], r"0 sample\(s\)"),
         (X_MOONS[:, :0], r"0 feature\(s\)"),
@@ -360,7 +386,12 @@ def test_bad_rows_are_refused_when_scoring():
         (pd.DataFrame({"a": [1], "b": ["red"]}).to_numpy(), "red"),
         (X_MOONS[:0], r"0 sample\(s\)"),
     ):
-        for score in (fitted.predict, fitted.predict_proba, fitted.predict_head_proba, fitted.predict_confidence):
+        for score in (
+            fitted.predict,
+            fitted.predict_proba,
+            fitted.predict_head_proba,
+            fitted.predict_confidence,
+        ):
             with pytest.raises(ValueError, match=message):
                 score(X)
 
@@ -393,7 +424,10 @@ def test_bad_parameters_are_refused():
     for params, message in [
         ({"n_heads": 0}, r"'n_heads' .* must be an int in the range \[2, inf\). Got 0 instead"),
         ({"n_heads": 1}, r"'n_heads' .* must be an int in the range \[2, inf\). Got 1 instead"),
-        ({"gamma": -1.0}, r"'gamma' .* must be a float in the range \[0.0, inf\). Got -1.0 instead"),
+        (
+            {"gamma": -1.0},
+            r"'gamma' .* must be a float in the range \[0.0, inf\). Got -1.0 instead",
+        ),
         ({"gamma": np.inf}, r"'gamma' .* Got inf instead"),
         ({"gamma": np.nan}, r"'gamma' .* Got nan instead"),
         ({"gamma": 1e30}, "Training diverged"),
@@ -402,7 +436,10 @@ def test_bad_parameters_are_refused():
         ({"weight_decay": -1.0}, r"'weight_decay' .* must be a float in the range \[0.0, inf\)"),
         ({"n_steps": 0}, r"'n_steps' .* must be an int in the range \[1, inf\)"),
         ({"batch_size": 0}, r"'batch_size' .* must be an int in the range \[1, inf\)"),
-        ({"unlabeled_batch_size": 0}, r"'unlabeled_batch_size' .* must be an int in the range \[1, inf\)"),
+        (
+            {"unlabeled_batch_size": 0},
+            r"'unlabeled_batch_size' .* must be an int in the range \[1, inf\)",
+        ),
         ({"standardize": "yes"}, "'standardize' .* must be an instance of 'bool'"),
         ({"dtype": "float16"}, "'dtype' .* must be a str among .* Got 'float16' instead"),
         ({"random_state": -1}, r"'random_state' .* must be an int in the range \[0, inf\)"),
@@ -423,7 +460,9 @@ def test_rows_beyond_float32_are_refused_when_they_are_not_standardised():
 
 
 def test_an_unknown_confidence_names_the_known_ones():
-    with pytest.raises(ValueError, match="kind='softness' is not a confidence; choose one of t_similarity,"):
+    with pytest.raises(
+        ValueError, match="kind='softness' is not a confidence; choose one of t_similarity,"
+    ):
         model().fit(X_MOONS, Y_MOONS).predict_confidence(X_MOONS, kind="softness")
 
 
@@ -443,14 +482,24 @@ def selection_biased(X, y, n_labeled, r, rng):
     return labeled
 
 
-@pytest.mark.skipif("CHARY_DATA" not in os.environ, reason="needs the benchmark data: set CHARY_DATA")
-@pytest.mark.parametrize(("name", "n_labeled", "paper_mean", "paper_std"), [("svmguide1", 39, 70.89, 10.98)])
-def test_supervised_accuracy_under_selection_bias_is_the_papers(name, n_labeled, paper_mean, paper_std):
+@pytest.mark.skipif(
+    "CHARY_DATA" not in os.environ, reason="needs the benchmark data: set CHARY_DATA"
+)
+@pytest.mark.parametrize(
+    ("name", "n_labeled", "paper_mean", "paper_std"), [("svmguide1", 39, 70.89, 10.98)]
+)
+def test_supervised_accuracy_under_selection_bias_is_the_papers(
+    name, n_labeled, paper_mean, paper_std
+):
     data = np.load(Path(os.environ["CHARY_DATA"]) / f"{name}.npz")
     accuracies = []
     for seed in SEEDS:
         X, X_test, y, y_test = train_test_split(
-            data["X"].astype(float), data["y"], test_size=0.25, stratify=data["y"], random_state=seed
+            data["X"].astype(float),
+            data["y"],
+            test_size=0.25,
+            stratify=data["y"],
+            random_state=seed,
         )
         scaler = StandardScaler().fit(X)
         X, X_test = scaler.transform(X), scaler.transform(X_test)
@@ -464,7 +513,9 @@ def test_columns_of_zeros_and_ones_can_be_left_as_they_are():
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(5, 2, 60), rng.integers(0, 2, 60)])
     labels = np.where(np.arange(60) < 20, (rows[:, 0] > 5).astype(int), -1)
-    model = DiverseEnsembleClassifier(standardize="numbers", n_steps=5, random_state=0).fit(rows, labels)
+    model = DiverseEnsembleClassifier(standardize="numbers", n_steps=5, random_state=0).fit(
+        rows, labels
+    )
     assert (model.mean_[1], model.scale_[1]) == (0, 1)
     usual = DiverseEnsembleClassifier(n_steps=5, random_state=0).fit(rows, labels)
     assert (model.mean_[0], model.scale_[0]) == (usual.mean_[0], usual.scale_[0])
@@ -492,7 +543,11 @@ def test_training_starts_from_the_weights_whatever_order_the_classes_have():
             order = classifier.content_order(
                 X, np.searchsorted(first.classes_, y, side="left") - (y < 0), np.ones(150)
             )
-            orders.add(tuple(classifier.class_order_of(first.classes_.searchsorted(y[order][y[order] >= 0]))))
+            orders.add(
+                tuple(
+                    classifier.class_order_of(first.classes_.searchsorted(y[order][y[order] >= 0]))
+                )
+            )
         assert len(orders) > 1
 
 
@@ -509,7 +564,8 @@ def test_training_goes_on_where_it_was_and_leaves_the_other_alone():
     assert_array_equal(second.network_.params, model().fit(X, y, start_from=first).network_.params)
     shuffled = np.random.default_rng(0).permutation(150)
     assert_array_equal(
-        second.network_.params, model().fit(X[shuffled], y[shuffled], start_from=first).network_.params
+        second.network_.params,
+        model().fit(X[shuffled], y[shuffled], start_from=first).network_.params,
     )
 
 
@@ -524,5 +580,7 @@ def test_weights_that_mean_something_else_are_refused():
         lambda: model().fit(X, y, start_from=model()),
         lambda: model().fit(X, y, start_from=StandardScaler()),
     ):
-        with pytest.raises(ValueError, match=r"same columns, classes, hidden_sizes and n_heads; it is \w+\("):
+        with pytest.raises(
+            ValueError, match=r"same columns, classes, hidden_sizes and n_heads; it is \w+\("
+        ):
             fit()

@@ -61,7 +61,9 @@ def test_only_chary_is_given_labels_as_they_are_encoded(monkeypatch):
     monkeypatch.setattr(DiverseEnsembleClassifier, "fit", fit)
     fit_partly(DiverseEnsembleClassifier(), X, LABELS)
     fit_partly(Heir(unlabeled=None), X, LABELS)
-    fit_partly(make_pipeline(StandardScaler(), DiverseEnsembleClassifier(unlabeled=None)), X, LABELS)
+    fit_partly(
+        make_pipeline(StandardScaler(), DiverseEnsembleClassifier(unlabeled=None)), X, LABELS
+    )
     assert seen[0] is LABELS
     assert not any(isinstance(given, Labels) for given in seen[1:])
 
@@ -82,8 +84,12 @@ CLASSIFIERS = [
     networks(),
     members(),
     SelfTrainingClassifier(networks(), max_rounds=2),
-    SelfTrainingClassifier(members(), class_prior="labeled", max_rounds=2, max_pool=10, random_state=0),
-    SelfTrainingClassifier(SelfTrainingClassifier(networks(), max_rounds=1), confidence="margin", max_rounds=1),
+    SelfTrainingClassifier(
+        members(), class_prior="labeled", max_rounds=2, max_pool=10, random_state=0
+    ),
+    SelfTrainingClassifier(
+        SelfTrainingClassifier(networks(), max_rounds=1), confidence="margin", max_rounds=1
+    ),
     SelfTrainingClassifier(LogisticRegression(), confidence="margin", max_rounds=1),
 ]
 
@@ -93,13 +99,17 @@ def n_encoded(monkeypatch):
     """How many columns of labels were turned into numbers."""
     columns = []
     split = labels_module._split_missing
-    monkeypatch.setattr(labels_module, "_split_missing", lambda y: columns.append(len(y)) or split(y))
+    monkeypatch.setattr(
+        labels_module, "_split_missing", lambda y: columns.append(len(y)) or split(y)
+    )
     return columns
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=lambda model: " ".join(repr(model).split()))
 @pytest.mark.parametrize("weighed", [False, True])
-def test_encoded_labels_fit_the_same_model_and_no_column_is_encoded_again(classifier, weighed, n_encoded):
+def test_encoded_labels_fit_the_same_model_and_no_column_is_encoded_again(
+    classifier, weighed, n_encoded
+):
     if weighed and "MixedEnsemble" in repr(classifier):
         pytest.skip("a mixture takes no weights")
     weights = {"sample_weight": np.where(np.arange(60) % 7 == 0, 0.0, 1.0)} if weighed else {}

@@ -57,7 +57,9 @@ class Memory(ClassifierMixin, BaseEstimator):
 
 def test_held_out_judges_every_labelled_row_once():
     X, rng = table(300)
-    codes = np.where(rng.random(300) < 0.4, (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int), -1)
+    codes = np.where(
+        rng.random(300) < 0.4, (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int), -1
+    )
     judged = held_out(Confident(), X, codes, random_state=0)
     assert len(judged.correct) == (codes >= 0).sum()
     assert 0.7 < judged.correct.mean() < 0.98
@@ -104,7 +106,10 @@ def test_one_row_at_a_time_is_leave_one_out():
     judged = judge_folds(LogisticRegression(), X, y, [rows for _, rows in LeaveOneOut().split(X)])
     for row in range(40):
         others = np.arange(40) != row
-        assert LogisticRegression().fit(X[others], y[others]).predict(X[[row]])[0] == judged.prediction[row]
+        assert (
+            LogisticRegression().fit(X[others], y[others]).predict(X[[row]])[0]
+            == judged.prediction[row]
+        )
     np.testing.assert_array_equal(judged.correct, judged.prediction == y)
 
 
@@ -178,16 +183,25 @@ def test_confidence_is_the_models_own_or_its_highest_probability():
 def test_a_whole_run_encodes_one_column(model, monkeypatch):
     """Fit, check against held-out labels, fit with an audit: what ``chary label`` does with a table."""
     columns, split = [], labels_module._split_missing
-    monkeypatch.setattr(labels_module, "_split_missing", lambda y: columns.append(len(y)) or split(y))
+    monkeypatch.setattr(
+        labels_module, "_split_missing", lambda y: columns.append(len(y)) or split(y)
+    )
     X, _ = table(50)
     y = np.where(np.arange(50) < 20, np.where(X[:, 0] > 0, "yes", "no"), None)
     labels = encode(y)
     model.set_params(unlabeled=None, random_state=0).fit(X, labels)
-    judged, audited = held_out(model, X, labels, 0), fit_with_audit(model, X, labels, [0, 1, 2], random_state=0)
+    judged, audited = (
+        held_out(model, X, labels, 0),
+        fit_with_audit(model, X, labels, [0, 1, 2], random_state=0),
+    )
     assert columns == [50]
     plain, again = held_out(model, X, y, 0), fit_with_audit(model, X, y, [0, 1, 2], random_state=0)
     assert columns == [50] * 3
-    for found, expected in ((judged, plain), (audited.before, again.before), (audited.after, again.after)):
+    for found, expected in (
+        (judged, plain),
+        (audited.before, again.before),
+        (audited.after, again.after),
+    ):
         for name in found._fields:
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 

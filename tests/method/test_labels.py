@@ -137,7 +137,10 @@ def test_labels_of_some_rows_are_those_of_the_rows_encoded(y, data):
     """Classes that no row is left of are dropped, as they are when the rows are encoded anew."""
     y, labels = np.array(y), encode(y)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y))))
-    for part, rows in ((labels.part(kept), y[kept]), (labels.without(~kept), np.where(kept, y, -1))):
+    for part, rows in (
+        (labels.part(kept), y[kept]),
+        (labels.without(~kept), np.where(kept, y, -1)),
+    ):
         if len({*rows.tolist()} - {-1}) < 2:
             with pytest.raises(ValueError, match=r"no labelled row|hold one class only"):
                 encode(part)

@@ -50,7 +50,11 @@ class Problem(NamedTuple):
         """M/2 times the Hessian: the stationarity system of the paper, all M d unknowns of it."""
         M, d = len(self.lambdas), self.X.shape[1]
         off = np.ones((M, M)) - np.eye(M)
-        return np.kron(np.diag(self.lambdas), np.eye(d)) + np.kron(np.eye(M), self.A) + np.kron(off, self.B)
+        return (
+            np.kron(np.diag(self.lambdas), np.eye(d))
+            + np.kron(np.eye(M), self.A)
+            + np.kron(off, self.B)
+        )
 
     def loss(self, W):
         """Problem (P), term by term and pair by pair."""
@@ -74,7 +78,11 @@ def draw(seed, low=0.05, high=20.0, wide=False):
     """A random problem whose lambdas lie between low and high times the smallest one of Assumption A."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 7))
-    n_labeled, n_unlabeled, n_heads = (rng.integers(2 if wide else 4, 15), rng.integers(1, 30), rng.integers(2, 6))
+    n_labeled, n_unlabeled, n_heads = (
+        rng.integers(2 if wide else 4, 15),
+        rng.integers(1, 30),
+        rng.integers(2, 6),
+    )
     d = d + int(n_labeled + n_unlabeled) if wide else d
     X = rng.normal(size=(n_labeled + n_unlabeled, d)) @ rng.normal(size=(d, d)) + rng.normal(size=d)
     y = (X @ rng.normal(size=d) + rng.normal(size=len(X)) > 0).astype(int)
@@ -82,7 +90,9 @@ def draw(seed, low=0.05, high=20.0, wide=False):
     gamma = float(np.exp(rng.normal()))
     problem = Problem(X, y, gamma, np.ones(n_heads))
     smallest = (n_heads + 1) * np.linalg.eigvalsh(problem.B)[-1]
-    return problem._replace(lambdas=smallest * np.exp(rng.uniform(np.log(low), np.log(high), size=n_heads)))
+    return problem._replace(
+        lambdas=smallest * np.exp(rng.uniform(np.log(low), np.log(high), size=n_heads))
+    )
 
 
 def close_to(expected, tolerance):
@@ -133,7 +143,10 @@ def test_loss_and_gradient(seed):
     rng = np.random.default_rng(seed)
     W = rng.normal(size=model.coef_.T.shape)
     assert model.loss(W) == close_to(problem.loss(W), 1e-10)
-    step, numeric = 1e-3, np.empty_like(W)  # the loss is quadratic: central differences have no bias
+    step, numeric = (
+        1e-3,
+        np.empty_like(W),
+    )  # the loss is quadratic: central differences have no bias
     for index in np.ndindex(W.shape):
         shift = np.zeros_like(W)
         shift[index] = step
@@ -150,7 +163,9 @@ def test_gamma_zero_is_one_ridge_regression_per_head():
             model = LinearDiverseEnsemble(len(lambdas), 0.0, lambdas).fit(X, y)
             rows = (X - X.mean(axis=0))[:25]
             for lam, head in zip(lambdas, model.coef_, strict=True):
-                ridge = Ridge(alpha=25 * lam, fit_intercept=False, tol=1e-12).fit(rows, 2 * y[:25] - 1)
+                ridge = Ridge(alpha=25 * lam, fit_intercept=False, tol=1e-12).fit(
+                    rows, 2 * y[:25] - 1
+                )
                 assert head == close_to(ridge.coef_, 1e-10)
 
 
@@ -231,7 +246,10 @@ def test_the_smallest_lambda_of_convexity_is_sharp_for_equal_heads(seed):
 def test_assumption_a_asks_for_at_least_m_plus_one_times_too_much(seed):
     problem = draw(seed)
     model = problem.fit()
-    needed, asked = model.strictly_convex().smallest_lambda, model.assumption_holds().smallest_lambda
+    needed, asked = (
+        model.strictly_convex().smallest_lambda,
+        model.assumption_holds().smallest_lambda,
+    )
     assert needed <= asked / (len(problem.lambdas) + 1) * (1 + 1e-12)
     # so just outside of the assumption, and until M + 1 times below it, nothing happens
     edge = np.full_like(problem.lambdas, asked / (len(problem.lambdas) + 1) * (1 + 1e-6))
@@ -249,7 +267,9 @@ def test_a_loss_just_below_the_tight_constant_is_not_convex():
     for n_heads in [2, 5]:
         above, below = uncovered(n_heads, 1 + 1e-9), uncovered(n_heads, 1 - 1e-9)
         asked = above.fit().assumption_holds().smallest_lambda
-        assert above.lambdas[0] == close_to(asked / (n_heads + 1), 1e-8)  # M + 1 may be 1, and no less
+        assert above.lambdas[0] == close_to(
+            asked / (n_heads + 1), 1e-8
+        )  # M + 1 may be 1, and no less
         assert above.fit().strictly_convex()
         assert np.linalg.eigvalsh(above.hessian())[0] > 0
         assert not below.fit().strictly_convex()
@@ -294,11 +314,14 @@ def test_both_bounds_are_those_of_the_paper(seed):
     labeled = problem.y >= 0
     X_l, y = problem.centred[labeled], 2.0 * problem.y[labeled] - 1
     value = sum(
-        np.sum((y - X_l @ w) ** 2) / (2 * len(y) * M) + w @ (lam * np.eye(len(w)) + problem.A) @ w / (2 * M)
+        np.sum((y - X_l @ w) ** 2) / (2 * len(y) * M)
+        + w @ (lam * np.eye(len(w)) + problem.A) @ w / (2 * M)
         for lam, w in zip(problem.lambdas, W.T, strict=True)
     )
     penalty = np.mean(problem.lambdas * np.sum(W**2, axis=0))
-    assert model.lower_bound() == close_to((value, problem.gamma * model.diversity(), penalty), 1e-8)
+    assert model.lower_bound() == close_to(
+        (value, problem.gamma * model.diversity(), penalty), 1e-8
+    )
     corollary = model.corollary_bound()
     factor = problem.lambdas.min() + np.linalg.eigvalsh(problem.A)[0]
     assert corollary == close_to((factor * np.sum(W**2) / (2 * M), *model.lower_bound()[1:]), 1e-8)
@@ -361,7 +384,9 @@ def test_distinct_lambdas_can_make_diverse_heads_under_the_assumption():
     """Heads of unlike lambda point in unlike directions; rows along the difference tell them apart."""
     X_labeled = np.array([[0.4, 4.2], [0.2, -4.2], [-0.2, 1.6], [-0.4, -1.6]])
     lambdas = np.array([0.01, 10.0])
-    ridges = [Ridge(4 * lam, fit_intercept=False).fit(X_labeled, [1, -1, 1, -1]).coef_ for lam in lambdas]
+    ridges = [
+        Ridge(4 * lam, fit_intercept=False).fit(X_labeled, [1, -1, 1, -1]).coef_ for lam in lambdas
+    ]
     difference = np.subtract(*(w / np.linalg.norm(w) for w in ridges))
     X = np.vstack([X_labeled, difference, -difference])
     model = Problem(X, np.array([1, 0, 1, 0, -1, -1]), 1e-3, lambdas).fit()
@@ -374,7 +399,9 @@ def test_a_minimiser_can_meet_the_condition_of_the_theorem_outside_the_assumptio
     """d = 1, M = 2: the determinant (lambda_1 + A)(lambda_2 + A) - B^2 is small and positive."""
     X = np.array([1.0, -1, 1, -1, 1, -1])[:, None]
     problem = Problem(X, np.array([1, 0, -1, -1, -1, -1]), 10.0, np.array([1.0, 50.0]))
-    model = LinearDiverseEnsemble(2, 10.0, [1.0, 50.0]).fit(problem.X, problem.y)  # no warning: a minimum
+    model = LinearDiverseEnsemble(2, 10.0, [1.0, 50.0]).fit(
+        problem.X, problem.y
+    )  # no warning: a minimum
     bound = model.lower_bound()
     assert np.linalg.eigvalsh(problem.hessian())[0] > 0
     assert model.strictly_convex()
@@ -454,8 +481,14 @@ def test_bad_parameters():
         ({"n_heads": 1}, "n_heads"),
         ({"gamma": -1.0}, "gamma"),
         ({"regularization": -1.0}, "regularization"),
-        ({"regularization": [1.0, 2.0]}, r"shape \(2,\); expected one number, or one per head \(5\)"),
-        ({"regularization": [1.0, -2.0, 1.0, 1.0, 1.0]}, "holds -2; every lambda must be at least 0"),
+        (
+            {"regularization": [1.0, 2.0]},
+            r"shape \(2,\); expected one number, or one per head \(5\)",
+        ),
+        (
+            {"regularization": [1.0, -2.0, 1.0, 1.0, 1.0]},
+            "holds -2; every lambda must be at least 0",
+        ),
         ({"regularization": [1.0, np.nan, 1.0, 1.0, 1.0]}, "regularization contains NaN"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -469,7 +502,9 @@ def test_bad_data():
     with pytest.raises(ValueError, match="one class only"):
         LinearDiverseEnsemble().fit(X, [0, 0, 0, -1, -1, -1])
     model = LinearDiverseEnsemble(2, regularization=10).fit(X, [0, 1, 0, 1, -1, -1])
-    with pytest.raises(ValueError, match=r"W has shape \(2, 1\); expected \(n_features, n_heads\) = \(1, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"W has shape \(2, 1\); expected \(n_features, n_heads\) = \(1, 2\)"
+    ):
         model.loss(model.coef_)
 
 

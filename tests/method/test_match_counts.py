@@ -21,7 +21,9 @@ def scores_of(kind, rng, n_classes, n):
     """Scores as models give them: spread, saturated, in clusters, with a class that never wins."""
     columns = rng.standard_normal((n_classes, n))
     if kind == "saturated":
-        return np.log(rng.dirichlet(np.full(n_classes, 0.05), n).T + 1e-12 * rng.random((n_classes, n)))
+        return np.log(
+            rng.dirichlet(np.full(n_classes, 0.05), n).T + 1e-12 * rng.random((n_classes, n))
+        )
     if kind == "clustered":
         return 10.0 * rng.integers(0, 2, (n_classes, n)) + 1e-4 * columns
     if kind == "never predicted":
@@ -156,14 +158,22 @@ def test_of_many_classes_the_offset_is_the_middle_of_all_that_are_optimal():
         counts = 1 + rng.multinomial(n - n_classes, rng.dirichlet(np.ones(n_classes)))
         places = np.repeat(np.arange(n_classes), counts)
         rows, chosen = linear_sum_assignment(columns[places].T, maximize=True)
-        # No row may rather be of another class; within that, a corner raises all others as far as they go.
+        # No row may rather be of another class; within that, a corner raises all others as far as
+        # they go.
         limits, bounds = [], []
         for i, c in zip(rows, places[chosen], strict=True):
             for d in set(range(n_classes)) - {c}:
                 limits.append(np.eye(n_classes)[d] - np.eye(n_classes)[c])
                 bounds.append(columns[c, i] - columns[d, i])
         corners = [
-            linprog(-np.ones(n_classes), limits, bounds, [np.eye(n_classes)[c]], [0], bounds=(None, None)).x
+            linprog(
+                -np.ones(n_classes),
+                limits,
+                bounds,
+                [np.eye(n_classes)[c]],
+                [0],
+                bounds=(None, None),
+            ).x
             for c in range(n_classes)
         ]
         middle = np.mean(corners, axis=0)
@@ -196,7 +206,10 @@ def test_mean_probabilities_are_within_the_tolerance_of_the_shares(kind, n_class
 @given(st.sampled_from(KINDS), st.integers(2, 6), st.floats(0.01, 30), st.integers(0, 2**32 - 1))
 def test_every_step_towards_the_shares_descends(kind, n_classes, scale, seed):
     rng = np.random.default_rng(seed)
-    columns, shares = scale * scores_of(kind, rng, n_classes, 40), rng.dirichlet(np.full(n_classes, 2.0))
+    columns, shares = (
+        scale * scores_of(kind, rng, n_classes, 40),
+        rng.dirichlet(np.full(n_classes, 2.0)),
+    )
     offset = scale * rng.standard_normal(n_classes)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(assignment, "_MAX_STEPS", 1)

@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -28,7 +33,8 @@ def test_the_mean_of_the_members_is_the_ensemble():
             ExtraTreesClassifier(7, random_state=0),
             BaggingClassifier(LogisticRegression(), 7, max_features=0.5, random_state=0),
             VotingClassifier(
-                [("tree", DecisionTreeClassifier(max_depth=2)), ("bayes", GaussianNB())], voting="soft"
+                [("tree", DecisionTreeClassifier(max_depth=2)), ("bayes", GaussianNB())],
+                voting="soft",
             ),
         ]:
             rows = pd.DataFrame(X, columns=list("abcd")) if frame else X
@@ -39,9 +45,13 @@ def test_the_mean_of_the_members_is_the_ensemble():
 
 
 def test_a_member_that_never_saw_a_class_gives_it_no_probability():
-    bagging = BaggingClassifier(KNeighborsClassifier(1), 30, max_samples=4, random_state=0).fit(X, names)
+    bagging = BaggingClassifier(KNeighborsClassifier(1), 30, max_samples=4, random_state=0).fit(
+        X, names
+    )
     assert any(len(member.classes_) < 3 for member in bagging.estimators_)
-    np.testing.assert_allclose(member_probabilities(bagging, X).mean(axis=1), bagging.predict_proba(X))
+    np.testing.assert_allclose(
+        member_probabilities(bagging, X).mean(axis=1), bagging.predict_proba(X)
+    )
 
 
 def test_a_pipeline_is_asked_through_its_last_step():
@@ -60,7 +70,9 @@ def test_one_pass_gives_what_two_give():
 
 def test_rows_may_be_lists():
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(member_probabilities(forest, X.tolist()), member_probabilities(forest, X))
+    np.testing.assert_array_equal(
+        member_probabilities(forest, X.tolist()), member_probabilities(forest, X)
+    )
 
 
 def test_a_model_without_members_is_refused():
@@ -86,5 +98,7 @@ def test_decision_values_become_probabilities():
 
 
 def test_a_model_without_any_score_is_refused():
-    with pytest.raises(ValueError, match="KNeighborsRegressor has neither predict_proba nor decision_function"):
+    with pytest.raises(
+        ValueError, match="KNeighborsRegressor has neither predict_proba nor decision_function"
+    ):
         probabilities(KNeighborsRegressor().fit(X, y), X)

@@ -30,14 +30,22 @@ def test_the_score_is_the_weighted_mean_of_logits_of_equal_spread():
     for estimator in (LogisticRegression(max_iter=1000), GaussianNB()):
         estimator.fit(X[~unlabeled], y[~unlabeled])
         is_linear = isinstance(estimator, LogisticRegression)
-        raw = estimator.decision_function(X) if is_linear else np.log(estimator.predict_proba(X) + 1e-3)
+        raw = (
+            estimator.decision_function(X)
+            if is_linear
+            else np.log(estimator.predict_proba(X) + 1e-3)
+        )
         logits.append(raw - raw.mean(axis=1, keepdims=True))
     spreads = [np.sqrt((z[unlabeled] ** 2).mean()) for z in logits]
     common = 0.25 * spreads[0] + 0.75 * spreads[1]
     heads = [z * common / spread for z, spread in zip(logits, spreads, strict=True)]
     np.testing.assert_allclose(model.scales_, spreads)
-    np.testing.assert_allclose(model.predict_proba(X), softmax(0.25 * heads[0] + 0.75 * heads[1], axis=1))
-    np.testing.assert_allclose(model.predict_head_proba(X), softmax(np.stack(heads, axis=1), axis=2))
+    np.testing.assert_allclose(
+        model.predict_proba(X), softmax(0.25 * heads[0] + 0.75 * heads[1], axis=1)
+    )
+    np.testing.assert_allclose(
+        model.predict_head_proba(X), softmax(np.stack(heads, axis=1), axis=2)
+    )
 
 
 def test_one_member_alone_is_that_member():
@@ -58,7 +66,9 @@ def test_confidence_weighs_the_members():
 
 
 def test_preparation_in_a_pipeline_learns_from_all_rows():
-    model = MixedEnsembleClassifier([("linear", make_pipeline(StandardScaler(), LogisticRegression()))]).fit(X, y)
+    model = MixedEnsembleClassifier(
+        [("linear", make_pipeline(StandardScaler(), LogisticRegression()))]
+    ).fit(X, y)
     np.testing.assert_allclose(model.members_[0].estimator[0].mean_, X.mean(axis=0))
 
 
@@ -69,7 +79,9 @@ def test_a_class_prior_is_met_by_labels_and_predictions_together():
     assert np.abs(counts - len(y) * np.array([0.2, 0.3, 0.5])).max() < 1
     np.testing.assert_array_equal(model.class_prior_, [0.2, 0.3, 0.5])
     labeled = MixedEnsembleClassifier(MEMBERS[:1], class_prior="labeled").fit(X, y)
-    np.testing.assert_allclose(labeled.class_prior_, np.bincount(y[~unlabeled]) / (~unlabeled).sum())
+    np.testing.assert_allclose(
+        labeled.class_prior_, np.bincount(y[~unlabeled]) / (~unlabeled).sum()
+    )
 
 
 def test_without_a_prior_nothing_is_imposed():
@@ -115,7 +127,10 @@ def test_many_classes_or_features_cost_no_boosting_and_bounded_memory():
 
     assert list(members(10_000, 100, 2_000)) == ["linear", "trees", "boosting"]
     for sizes in ((10_000, 101, 5), (10_000, 2, 2_001)):
-        assert {name: member.weight for name, member in members(*sizes).items()} == {"linear": 2, "trees": 2}
+        assert {name: member.weight for name, member in members(*sizes).items()} == {
+            "linear": 2,
+            "trees": 2,
+        }
     assert members(20_000, 100)["trees"].estimator.n_estimators == 30
     assert members(20_000, 150)["trees"].estimator.n_estimators == 2**26 // 3_000_000
     assert members(20_000, 1_000)["trees"].estimator.n_estimators == 3
@@ -137,10 +152,16 @@ def test_works_inside_self_training_with_a_prior():
 def test_bad_members():
     for members, message in [
         ([], "not those of 0 members"),
-        ([LogisticRegression()], r"members holds LogisticRegression\(\); give \(name, classifier\)"),
+        (
+            [LogisticRegression()],
+            r"members holds LogisticRegression\(\); give \(name, classifier\)",
+        ),
         ([("a", LogisticRegression(), -1)], "not those of 1 members"),
         ([("a", "linear")], r"members holds \('a', 'linear'\)"),
-        ([("a", StandardScaler())], "StandardScaler has neither predict_proba nor decision_function"),
+        (
+            [("a", StandardScaler())],
+            "StandardScaler has neither predict_proba nor decision_function",
+        ),
     ]:
         with pytest.raises(ValueError, match=message):
             MixedEnsembleClassifier(members).fit(X, y)
@@ -154,7 +175,9 @@ def test_members_given_stay_as_they_are():
     MixedEnsembleClassifier(members).fit(X, y)
     assert not hasattr(members[0][1], "coef_")
     assert not hasattr(members[1][1][0], "mean_")
-    kept = MixedEnsembleClassifier([("trees", ExtraTreesClassifier(5, random_state=3))], random_state=0).fit(X, y)
+    kept = MixedEnsembleClassifier(
+        [("trees", ExtraTreesClassifier(5, random_state=3))], random_state=0
+    ).fit(X, y)
     assert kept.members_[0].estimator.random_state == 3
 
 
@@ -213,13 +236,19 @@ def test_a_member_without_an_opinion_leaves_the_others_to_decide():
     even[[0, 1, 50, 51, 100, 101]] = [0, 0, 1, 1, 2, 2]
     silent = ("silent", DummyClassifier())  # equal probabilities everywhere
     model = MixedEnsembleClassifier([*MEMBERS, silent]).fit(X, even)
-    np.testing.assert_array_equal(model.predict(X), MixedEnsembleClassifier(MEMBERS).fit(X, even).predict(X))
-    np.testing.assert_allclose(MixedEnsembleClassifier([silent]).fit(X, even).predict_proba(X), 1 / 3)
+    np.testing.assert_array_equal(
+        model.predict(X), MixedEnsembleClassifier(MEMBERS).fit(X, even).predict(X)
+    )
+    np.testing.assert_allclose(
+        MixedEnsembleClassifier([silent]).fit(X, even).predict_proba(X), 1 / 3
+    )
 
 
 def test_a_class_whose_rows_are_all_labelled_is_predicted_no_more_here_but_can_be_elsewhere():
     share = np.mean(y == 2)
-    model = MixedEnsembleClassifier(MEMBERS, class_prior=[(1 - share) / 2, (1 - share) / 2, share]).fit(X, y)
+    model = MixedEnsembleClassifier(
+        MEMBERS, class_prior=[(1 - share) / 2, (1 - share) / 2, share]
+    ).fit(X, y)
     assert np.sum(model.predict(X[unlabeled]) == 2) <= 1
     assert np.isfinite(model.class_bias_).all()
     assert (model.predict_proba(X)[:, 2] > 0).all()

@@ -11,7 +11,9 @@ from chary import FixedThreshold, LabeledStratifiedKFold, SelfTrainingClassifier
 
 X, y_true = load_iris(return_X_y=True)
 y = np.where(np.random.default_rng(0).random(150) < 0.4, y_true, -1)
-model = SelfTrainingClassifier(LogisticRegression(max_iter=1000), confidence="softmax", policy=FixedThreshold(0.9))
+model = SelfTrainingClassifier(
+    LogisticRegression(max_iter=1000), confidence="softmax", policy=FixedThreshold(0.9)
+)
 
 
 def test_folds_split_the_labelled_rows_and_train_on_all_unlabelled_ones():
@@ -31,7 +33,9 @@ def test_folds_are_stratified():
 def test_folds_know_every_kind_of_missing_label():
     texts = pd.Series(np.where(y == -1, None, np.array(list("abc"))[y]))
     for (train, test), (train_text, test_text) in zip(
-        LabeledStratifiedKFold(3).split(X, y), LabeledStratifiedKFold(3).split(X, texts), strict=True
+        LabeledStratifiedKFold(3).split(X, y),
+        LabeledStratifiedKFold(3).split(X, texts),
+        strict=True,
     ):
         np.testing.assert_array_equal(train, train_text)
         np.testing.assert_array_equal(test, test_text)

@@ -15,7 +15,11 @@ from chary.method.network import Network, default_hidden_sizes, loss_and_gradien
 def problems(draw, min_unlabeled=0):
     """A float64 network and a batch: (network, X, codes, weights, gamma)."""
     n_labeled, n_unlabeled = draw(st.integers(1, 5)), draw(st.integers(min_unlabeled, 5))
-    n_features, n_classes, n_heads = draw(st.integers(1, 5)), draw(st.integers(2, 4)), draw(st.integers(2, 4))
+    n_features, n_classes, n_heads = (
+        draw(st.integers(1, 5)),
+        draw(st.integers(2, 4)),
+        draw(st.integers(2, 4)),
+    )
     hidden_sizes = tuple(draw(st.lists(st.integers(1, 5), max_size=3)))
     network = Network(n_features, hidden_sizes, n_classes, n_heads, np.float64)
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -46,7 +50,9 @@ def losses_by_definition(network, params, ensemble_features, X, codes, weights):
     weight, bias = network.layers(params)[-1]
 
     def probs(features):
-        exp = np.exp((features @ weight + bias).reshape(len(X), 1 + network.n_heads, network.n_classes))
+        exp = np.exp(
+            (features @ weight + bias).reshape(len(X), 1 + network.n_heads, network.n_classes)
+        )
         return exp / exp.sum(axis=-1, keepdims=True)
 
     def cross_entropy(probs):
@@ -57,7 +63,9 @@ def losses_by_definition(network, params, ensemble_features, X, codes, weights):
     ensemble = np.mean([cross_entropy(head[:n_labeled]) for head in heads])
     if n_labeled == len(X):
         return supervised, ensemble, 0.0
-    agreements = [(one * other)[n_labeled:].sum(axis=-1).mean() for one, other in combinations(heads, 2)]
+    agreements = [
+        (one * other)[n_labeled:].sum(axis=-1).mean() for one, other in combinations(heads, 2)
+    ]
     return supervised, ensemble, np.mean(agreements)
 
 
@@ -76,13 +84,17 @@ def test_every_gradient_agrees_with_finite_differences(problem):
     """Finite differences along the imaginary axis, which cancel no digits: f'(x) = Im f(x + ih) / h + O(h^2)."""
     network, X, codes, weights, gamma = problem
     _, gradient = loss_and_flat_gradient(*problem)
-    features = features_of(network, network.params, X)  # frozen for the ensemble: its gradient stops there
+    features = features_of(
+        network, network.params, X
+    )  # frozen for the ensemble: its gradient stops there
     step = 1e-20
     differences = np.empty_like(gradient)
     for i in range(len(differences)):
         params = network.params.astype(complex)
         params[i] += 1j * step
-        supervised, ensemble, similarity = losses_by_definition(network, params, features, X, codes, weights)
+        supervised, ensemble, similarity = losses_by_definition(
+            network, params, features, X, codes, weights
+        )
         differences[i] = (supervised + ensemble + gamma * similarity).imag / step
     assert_allclose(gradient, differences, rtol=1e-6, atol=1e-13)
 
@@ -103,7 +115,9 @@ def test_the_ensemble_leaves_the_backbone_alone(problem, seed):
         assert_array_equal(after[:-n_heads_params], before[:-n_heads_params])
     head_columns = slice(network.n_classes)
     for one, other in zip(network.layers(before)[-1], network.layers(other_heads)[-1], strict=True):
-        assert_array_equal(one[..., head_columns], other[..., head_columns])  # the prediction head's own
+        assert_array_equal(
+            one[..., head_columns], other[..., head_columns]
+        )  # the prediction head's own
 
 
 def test_the_ensemble_alone_gives_the_backbone_a_zero_gradient():
@@ -137,7 +151,9 @@ def test_large_logits_neither_overflow_nor_vanish():
     network.layers(network.params)[-1].weight[:] = [[-1, 1, -1, 1, 1, -1]]
     X = np.array([[1e4], [-1e4], [1e4]], dtype=np.float32)
     with np.errstate(all="raise", under="ignore"):
-        losses, gradient = loss_and_flat_gradient(network, X, np.array([1, 1]), np.ones(2, np.float32), 1.0)
+        losses, gradient = loss_and_flat_gradient(
+            network, X, np.array([1, 1]), np.ones(2, np.float32), 1.0
+        )
     assert losses.supervised == pytest.approx(1e4)
     assert losses.similarity == 0
     assert np.isfinite(gradient).all()
@@ -175,7 +191,9 @@ def test_logits_are_products_and_biases_added():
     hidden, heads = network.layers(network.params)
     hidden.weight[:], hidden.bias[:] = [[1, 0], [0, 1]], [1, -5]
     heads.weight[:], heads.bias[:] = [[1, 2, 3, 4], [9, 9, 9, 9]], [10, 20, -30, 40]
-    assert network.logits(np.array([[1.0, 2.0]])).tolist() == [[[12, 24], [-24, 48]]]  # the second is cut at 0
+    assert network.logits(np.array([[1.0, 2.0]])).tolist() == [
+        [[12, 24], [-24, 48]]
+    ]  # the second is cut at 0
     assert network.logits(np.array([[1.0, 2.0]]), slice(1, 2)).tolist() == [[[-24, 48]]]
 
 

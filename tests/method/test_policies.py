@@ -26,7 +26,11 @@ POLICIES = [
 def a_round(confidence, prediction=None, n_classes=2, number=1):
     """A round for the policies that look at confidence and prediction only."""
     confidence = np.asarray(confidence)
-    prediction = np.zeros(len(confidence), np.intp) if prediction is None else np.asarray(prediction, np.intp)
+    prediction = (
+        np.zeros(len(confidence), np.intp)
+        if prediction is None
+        else np.asarray(prediction, np.intp)
+    )
     uniform = np.full((len(confidence), n_classes), 1 / n_classes)
     return Round(confidence, uniform, prediction, uniform, number)
 
@@ -84,7 +88,9 @@ def test_curriculum_accepts_saturated_rows_together():
 def test_curriculum_tells_neighbouring_float32_confidences_apart():
     low = np.float32(0.5)
     confidence = np.array([low, np.nextafter(low, np.float32(1))])
-    accepted, used = Curriculum(0.9).accept(a_round(confidence))  # the quantile is nearer to the lower one
+    accepted, used = Curriculum(0.9).accept(
+        a_round(confidence)
+    )  # the quantile is nearer to the lower one
     assert confidence[0] < np.float64(used["threshold"]) < confidence[1]
     assert accepted.tolist() == [False, True]
 
@@ -110,7 +116,9 @@ def test_a_share_counts_without_rounding_error():
 def test_a_share_equals_a_loop_over_classes(data):
     n, n_classes = data.draw(st.integers(1, 30)), data.draw(st.integers(1, 5))
     confidence = np.array(data.draw(st.lists(st.integers(0, 6), min_size=n, max_size=n))) / 6
-    prediction = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)))
+    prediction = np.array(
+        data.draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))
+    )
     share = data.draw(st.sampled_from([0.01, 0.25, 0.5, 1.0]))
     expected = np.zeros(n, bool)
     for c in set(prediction):
@@ -123,22 +131,34 @@ def test_a_share_equals_a_loop_over_classes(data):
 
 def test_rising_share_goes_from_first_to_last_and_stays():
     confidence = np.arange(100.0)
-    accepted = [RisingShare().accept(a_round(confidence, number=t)).accepted.sum() for t in range(1, 8)]
+    accepted = [
+        RisingShare().accept(a_round(confidence, number=t)).accepted.sum() for t in range(1, 8)
+    ]
     assert accepted == [20, 35, 50, 65, 80, 80, 80]
-    shares = [RisingShare(n_rounds=1).accept(a_round(confidence, number=t)).used["share"] for t in (1, 2)]
+    shares = [
+        RisingShare(n_rounds=1).accept(a_round(confidence, number=t)).used["share"] for t in (1, 2)
+    ]
     assert shares == [0.2, 0.8]
 
 
 def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
     confidence, prediction = np.arange(1000.0), np.arange(1000) % 10 == 0
-    all_rows, few = (RisingShare(max_rows=m).accept(a_round(confidence, prediction)).accepted for m in (None, 50))
+    all_rows, few = (
+        RisingShare(max_rows=m).accept(a_round(confidence, prediction)).accepted for m in (None, 50)
+    )
     assert all_rows.sum() == 200
     assert np.bincount(prediction[few]).tolist() == [45, 5]
     assert not np.any(few & ~all_rows)
     kept = np.flatnonzero(few & ~prediction)
-    assert kept.max() == np.flatnonzero(all_rows & ~prediction).max()  # the surest row, then every fourth
+    assert (
+        kept.max() == np.flatnonzero(all_rows & ~prediction).max()
+    )  # the surest row, then every fourth
     assert set(np.diff(np.searchsorted(np.flatnonzero(all_rows & ~prediction), kept))) == {4}
-    lonely = RisingShare(1, 1, max_rows=10).accept(a_round(np.linspace(0, 1, 1000), np.arange(1000) == 7)).accepted
+    lonely = (
+        RisingShare(1, 1, max_rows=10)
+        .accept(a_round(np.linspace(0, 1, 1000), np.arange(1000) == 7))
+        .accepted
+    )
     assert lonely.sum() == 10  # nine of one class, and the only row of the other
     assert lonely[7]
 
@@ -146,7 +166,9 @@ def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
 # --- Every policy --------------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(
-    st.sampled_from([0.0, 1e-9, 0.1, 0.2, 0.3, 0.5, 0.7, float(np.float32(1) - np.float32(2**-24)), 1.0]),
+    st.sampled_from(
+        [0.0, 1e-9, 0.1, 0.2, 0.3, 0.5, 0.7, float(np.float32(1) - np.float32(2**-24)), 1.0]
+    ),
     st.floats(0, 1, width=32),
 )
 
@@ -159,7 +181,9 @@ def rounds(draw):
     votes = np.array(draw(matrix), dtype).reshape(n, n_classes)
     posterior = np.array(draw(matrix), dtype).reshape(n, n_classes)
     prediction = draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n))
-    return Round(votes.max(axis=1), votes, np.array(prediction, np.intp), posterior, draw(st.integers(1, 6)))
+    return Round(
+        votes.max(axis=1), votes, np.array(prediction, np.intp), posterior, draw(st.integers(1, 6))
+    )
 
 
 def take(pool, rows):
@@ -172,10 +196,17 @@ def test_row_order_is_irrelevant(policy, pool, seed):
     order = np.random.default_rng(seed).permutation(len(pool.confidence))
     accepted, used = policy.accept(pool)
     shuffled, used_shuffled = policy.accept(take(pool, order))
-    if getattr(policy, "max_rows", None):  # any of the rows that have all scores equal: as many of each kind
+    if getattr(
+        policy, "max_rows", None
+    ):  # any of the rows that have all scores equal: as many of each kind
 
         def kinds(mask, scores):
-            return sorted(map(tuple, np.column_stack([scores.prediction, scores.class_confidence])[mask].tolist()))
+            return sorted(
+                map(
+                    tuple,
+                    np.column_stack([scores.prediction, scores.class_confidence])[mask].tolist(),
+                )
+            )
 
         assert kinds(shuffled, take(pool, order)) == kinds(accepted, pool)
     else:
@@ -191,7 +222,9 @@ def test_a_mask_comes_back_and_nothing_is_changed(policy, pool):
     assert accepted.dtype == bool
     assert accepted.shape == pool.confidence.shape
     assert ("threshold" in used) != ("thresholds" in used)
-    assert used.get("thresholds", np.empty(pool.posterior.shape[1])).shape == (pool.posterior.shape[1],)
+    assert used.get("thresholds", np.empty(pool.posterior.shape[1])).shape == (
+        pool.posterior.shape[1],
+    )
     np.testing.assert_equal(tuple(pool), tuple(before))
 
 
@@ -225,7 +258,10 @@ def test_bad_parameters_are_refused_in_the_words_of_scikit_learn():
         (lambda: FixedThreshold(float("inf")), "Got inf"),
         (lambda: Curriculum(0), r"'step' .* in the range \(0.0, 1.0\]. Got 0 instead"),
         (lambda: Curriculum(rescore="no"), "'rescore' .* Got 'no'"),
-        (lambda: RisingShare(n_rounds=0), r"'n_rounds' .* must be an int in the range \[1, inf\). Got 0"),
+        (
+            lambda: RisingShare(n_rounds=0),
+            r"'n_rounds' .* must be an int in the range \[1, inf\). Got 0",
+        ),
         (lambda: RisingShare(first=20), "'first' .* Got 20"),
         (lambda: RisingShare(0.8, 0.2), "first=0.8 is above last=0.2; the share must not fall"),
         (lambda: RisingShare(max_rows=0), "'max_rows' .* or None. Got 0"),

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 
 from chary.method.labels import Labels
-from chary.method.priors import ClassPrior, align, balanced_shares, describe_prior, shares_of_rest, whole_counts
+from chary.method.priors import (
+    ClassPrior,
+    align,
+    balanced_shares,
+    describe_prior,
+    shares_of_rest,
+    whole_counts,
+)
 
 CLASSES = np.array(["no", "yes"])
 CODES = np.array([0, 1, 1, 1, -1])
@@ -54,7 +61,10 @@ def test_a_class_of_share_zero_is_never_predicted():
 
 def test_a_class_the_model_never_predicts_gets_its_share():
     rng = np.random.default_rng(0)
-    scores, prior = rng.standard_normal((1000, 3)) + np.array([0, 0, -2000]), np.array([0.4, 0.4, 0.2])
+    scores, prior = (
+        rng.standard_normal((1000, 3)) + np.array([0, 0, -2000]),
+        np.array([0.4, 0.4, 0.2]),
+    )
     np.testing.assert_allclose(shares_of(scores, align(scores, prior)), prior)
 
 
@@ -76,7 +86,9 @@ def test_the_offset_is_that_of_the_unlabelled_rows_and_scores_are_not_worked_out
     labels = Labels(CLASSES, np.array([0, 0, 0, 1, -1, -1, -1, -1]), np.arange(8) < 4)
     scores = np.array([[0.0, -3.0], [0.0, -1.0], [0.0, 1.0], [0.0, 2.0]])  # of the last four
     prior = ClassPrior.of([0.5, 0.5], labels)
-    np.testing.assert_allclose(prior.rest, [0.25, 0.75])  # four of eight in all, and three are labelled
+    np.testing.assert_allclose(
+        prior.rest, [0.25, 0.75]
+    )  # four of eight in all, and three are labelled
     offset = prior.offset(lambda: scores)
     np.testing.assert_array_equal(offset, align(scores, [0.25, 0.75]))
     assert (scores + offset).argmax(axis=1).tolist() == [0, 1, 1, 1]
@@ -96,7 +108,10 @@ def test_errors_say_what_was_given_and_what_to_do():
             r"names the classes \['yes'\], .* rows have \['no', 'yes'\]; give the share of every class",
         ),
         ({"yes": 0.3, "no": 0.6, "maybe": 0.1}, r"names the classes \['yes', 'no', 'maybe'\]"),
-        ({"yes": 30, "no": 70}, r"class_prior=\[70, 30\] are not the shares of 2 classes; .* which sum to 1"),
+        (
+            {"yes": 30, "no": 70},
+            r"class_prior=\[70, 30\] are not the shares of 2 classes; .* which sum to 1",
+        ),
         ([0.5, 0.4], "are not the shares"),
         ([1.5, -0.5], "are not the shares"),
         ([np.nan, 1.0], "are not the shares"),
@@ -114,14 +129,21 @@ def test_the_assumption_is_one_plain_sentence():
     assert describe_prior([0.7, 0.3], prior, CLASSES) == (
         "you told chary that 70 % of all rows are 'no' and 30 % are 'yes'"
     )
-    assert "labelled rows have the proportions of all rows" in describe_prior("labeled", prior, CLASSES)
-    assert "0.125 % are 1" in describe_prior([0.99875, 0.00125], np.array([0.99875, 0.00125]), np.array([0, 1]))
+    assert "labelled rows have the proportions of all rows" in describe_prior(
+        "labeled", prior, CLASSES
+    )
+    assert "0.125 % are 1" in describe_prior(
+        [0.99875, 0.00125], np.array([0.99875, 0.00125]), np.array([0, 1])
+    )
 
 
 def test_of_more_than_six_classes_the_sentence_names_none():
     six, seven = np.arange(1, 7) / 21, np.ones(7) / 7
     assert describe_prior("labeled", six, np.arange(6)).endswith("and 28.6 % are 5")
-    assert describe_prior(seven, seven, np.arange(7)) == "you told chary the share of each of the 7 classes"
+    assert (
+        describe_prior(seven, seven, np.arange(7))
+        == "you told chary the share of each of the 7 classes"
+    )
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
@@ -150,7 +172,9 @@ def test_a_class_with_more_labels_than_its_share_gets_half_a_row():
 
 def test_a_share_that_the_labelled_rows_contradict_is_refused():
     codes = np.array([0] * 50 + [1] * 10 + [-1] * 40)
-    with pytest.raises(ValueError, match="10 % of all 100 rows are of a class that 50 labelled rows have"):
+    with pytest.raises(
+        ValueError, match="10 % of all 100 rows are of a class that 50 labelled rows have"
+    ):
         prior_of_rest(np.array([0.1, 0.9]), codes)
 
 
@@ -160,33 +184,45 @@ def test_shares_are_refused_from_three_standard_deviations_and_a_row_on():
     np.testing.assert_allclose(prior_of_rest(prior, at_most), [0.5 / 90.5, 90 / 90.5])
     with pytest.raises(ValueError, match="21 labelled rows"):
         prior_of_rest(prior, np.array([0] * 21 + [-1] * 79))
-    with pytest.raises(ValueError, match="67 labelled rows"):  # 50 expected, 3 standard deviations are 15
+    with pytest.raises(
+        ValueError, match="67 labelled rows"
+    ):  # 50 expected, 3 standard deviations are 15
         prior_of_rest(np.array([0.5, 0.5]), np.array([0] * 67 + [-1] * 33))
 
 
 def test_where_no_row_is_left_the_rest_is_as_all_rows_are():
-    np.testing.assert_array_equal(prior_of_rest(np.array([0.9, 0.1]), np.array([0, 1, 1])), [0.9, 0.1])
+    np.testing.assert_array_equal(
+        prior_of_rest(np.array([0.9, 0.1]), np.array([0, 1, 1])), [0.9, 0.1]
+    )
     one_left = prior_of_rest(np.array([0.5, 0.5]), np.array([0, 1, 1, -1]))
     np.testing.assert_allclose(one_left, [1 / 1.5, 0.5 / 1.5])
 
 
 def test_the_last_class_may_be_one_of_which_no_row_is_labelled():
     codes = np.array([0, 0, 1, -1, -1, -1, -1, -1])
-    np.testing.assert_allclose(prior_of_rest(np.array([0.25, 0.25, 0.5]), codes), np.array([0.5, 1, 4]) / 5.5)
+    np.testing.assert_allclose(
+        prior_of_rest(np.array([0.25, 0.25, 0.5]), codes), np.array([0.5, 1, 4]) / 5.5
+    )
     assert shares("labeled", np.array(["no", "yes", "maybe"])).tolist() == [0.25, 0.75, 0]
 
 
 def test_a_class_without_a_share_has_none_of_the_rest():
-    np.testing.assert_array_equal(prior_of_rest(np.array([1.0, 0.0]), np.array([0, -1, -1])), [1, 0])
+    np.testing.assert_array_equal(
+        prior_of_rest(np.array([1.0, 0.0]), np.array([0, -1, -1])), [1, 0]
+    )
 
 
 def test_a_balanced_aim_knows_of_a_prior_and_of_classes_that_there_are_not():
     labels = Labels(np.arange(3), np.array([0, 1, 2, -1, -1, -1, -1]), np.arange(7) < 3)
     scores = np.random.default_rng(0).standard_normal((4, 3))
-    none_of_2 = ClassPrior(np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.5, 0.0]), "balanced").offset(lambda: scores)
+    none_of_2 = ClassPrior(np.array([0.5, 0.5, 0.0]), np.array([0.5, 0.5, 0.0]), "balanced").offset(
+        lambda: scores
+    )
     assert np.isfinite(none_of_2[:2]).all()
     assert none_of_2[2] == -np.inf
-    only_0 = ClassPrior(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]), "balanced").offset(lambda: scores)
+    only_0 = ClassPrior(np.array([1.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0]), "balanced").offset(
+        lambda: scores
+    )
     assert only_0.tolist() == [0, -np.inf, -np.inf]
     with pytest.raises(ValueError, match="aim='fair' is not known; give 'accuracy' or 'balanced'"):
         ClassPrior.of(None, labels, "fair")
@@ -194,13 +230,17 @@ def test_a_balanced_aim_knows_of_a_prior_and_of_classes_that_there_are_not():
 
 def test_a_balanced_aim_moves_the_shares_and_an_accurate_one_keeps_them():
     scores, rest = np.random.default_rng(0).standard_normal((60, 3)), np.array([0.7, 0.2, 0.1])
-    accurate, balanced = (ClassPrior(rest, rest, aim).offset(lambda: scores) for aim in ("accuracy", "balanced"))
+    accurate, balanced = (
+        ClassPrior(rest, rest, aim).offset(lambda: scores) for aim in ("accuracy", "balanced")
+    )
     np.testing.assert_array_equal(accurate, align(scores, rest))
     np.testing.assert_array_equal(balanced, align(scores, balanced_shares(scores, rest)))
     assert shares_of(scores, balanced)[2] > shares_of(scores, accurate)[2]
     two = np.array([0.8, 0.2, 0.0])  # of three classes two are there: balanced between them
     of_two = ClassPrior(two, two, "balanced").offset(lambda: scores)
-    np.testing.assert_array_equal(of_two, align(scores, [*balanced_shares(scores[:, :2], two[:2]), 0]))
+    np.testing.assert_array_equal(
+        of_two, align(scores, [*balanced_shares(scores[:, :2], two[:2]), 0])
+    )
     assert shares_of(scores, of_two)[1] > 0.2
 
 

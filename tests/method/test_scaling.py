@@ -9,13 +9,17 @@ from sklearn.preprocessing import StandardScaler
 
 from chary.method.mixture import ColumnScaler
 
-NUMBERS = arrays(float, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=st.integers(-1000, 1000))
+NUMBERS = arrays(
+    float, st.tuples(st.integers(2, 30), st.integers(1, 4)), elements=st.integers(-1000, 1000)
+)
 
 
 @given(NUMBERS)
 def test_a_column_that_holds_other_numbers_is_standardised(X):
     X = np.vstack([X, np.full(X.shape[1], 7.0)])  # none is a column of zeros and ones
-    np.testing.assert_allclose(ColumnScaler().fit_transform(X), StandardScaler().fit_transform(X), atol=1e-9)
+    np.testing.assert_allclose(
+        ColumnScaler().fit_transform(X), StandardScaler().fit_transform(X), atol=1e-9
+    )
 
 
 def test_a_column_of_zeros_and_ones_stays():

@@ -41,7 +41,9 @@ logistic = LogisticRegression(max_iter=1000)
 
 
 def network(**parameters):
-    return DiverseEnsembleClassifier((16,), n_steps=100, learning_rate=0.01, random_state=0, **parameters)
+    return DiverseEnsembleClassifier(
+        (16,), n_steps=100, learning_rate=0.01, random_state=0, **parameters
+    )
 
 
 class Recorder:
@@ -55,7 +57,9 @@ class Recorder:
 
     def accept(self, round):
         self.rounds.append(round)
-        return Decision(round.confidence >= np.sort(round.confidence)[-3], {"seen": len(round.confidence)})
+        return Decision(
+            round.confidence >= np.sort(round.confidence)[-3], {"seen": len(round.confidence)}
+        )
 
 
 def fit_recorded(recorder, estimator=logistic, confidence="max_probability", max_rounds=2):
@@ -100,7 +104,8 @@ def test_pseudo_labels_come_from_the_prediction_not_from_the_members():
     assert (first.class_confidence.argmax(axis=1) != first.prediction).any()
     new = model.labeled_iter_ == 1
     np.testing.assert_array_equal(
-        model.transduction_[new], first.prediction[first.confidence >= np.sort(first.confidence)[-3]]
+        model.transduction_[new],
+        first.prediction[first.confidence >= np.sort(first.confidence)[-3]],
     )
 
 
@@ -126,7 +131,8 @@ def test_t_similarity_of_any_ensemble():
         RandomForestClassifier(20, random_state=0),
         BaggingClassifier(GaussianNB(), random_state=0),
         VotingClassifier(
-            [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())], voting="soft"
+            [("tree", DecisionTreeClassifier(random_state=0)), ("bayes", GaussianNB())],
+            voting="soft",
         ),
         make_pipeline(StandardScaler(), RandomForestClassifier(20, random_state=0)),
         make_pipeline(StandardScaler(), network()),
@@ -144,12 +150,18 @@ def test_confidence_may_be_a_function_of_the_model_and_the_rows():
     )
     model = by_distance.fit(X, y)
     np.testing.assert_allclose(model.predict_confidence(X), 1 / (1 + np.abs(X).sum(axis=1)))
-    class_wise = SelfTrainingClassifier(logistic, confidence=lambda model, rows: model.predict_proba(rows) ** 2)
-    np.testing.assert_allclose(class_wise.fit(X, y).predict_confidence(X), class_wise.predict_proba(X).max(1) ** 2)
+    class_wise = SelfTrainingClassifier(
+        logistic, confidence=lambda model, rows: model.predict_proba(rows) ** 2
+    )
+    np.testing.assert_allclose(
+        class_wise.fit(X, y).predict_confidence(X), class_wise.predict_proba(X).max(1) ** 2
+    )
 
 
 def test_a_confidence_of_another_shape_is_refused():
-    model = SelfTrainingClassifier(logistic, confidence=lambda fitted, rows: np.ones((len(rows), 5)))
+    model = SelfTrainingClassifier(
+        logistic, confidence=lambda fitted, rows: np.ones((len(rows), 5))
+    )
     with pytest.raises(ValueError, match=r"shape \(123, 5\); \(123,\) or \(123, 3\) is needed"):
         model.fit(X, y)
 
@@ -223,7 +235,9 @@ def test_weights_travel_with_their_rows():
 
 
 def test_balanced_weights_give_both_kinds_of_label_the_same_total():
-    model = SelfTrainingClassifier(WeightKeeper(max_iter=1000), confidence="softmax", balance_weights=True)
+    model = SelfTrainingClassifier(
+        WeightKeeper(max_iter=1000), confidence="softmax", balance_weights=True
+    )
     model.set_params(max_rounds=1).fit(X, y)
     weight = WeightKeeper.seen[1]
     given = y[model.labeled_iter_ >= 0] != -1
@@ -238,9 +252,13 @@ def test_weights_for_a_classifier_that_takes_none_are_refused():
 
 
 def test_weights_reach_the_last_step_of_a_pipeline():
-    model = SelfTrainingClassifier(make_pipeline(StandardScaler(), logistic), confidence="softmax", max_rounds=0)
+    model = SelfTrainingClassifier(
+        make_pipeline(StandardScaler(), logistic), confidence="softmax", max_rounds=0
+    )
     weight = np.where(y_true == 2, 0.01, 1.0)
-    assert (model.fit(X, y, sample_weight=weight).predict(X) == 2).sum() < (model.fit(X, y).predict(X) == 2).sum()
+    assert (model.fit(X, y, sample_weight=weight).predict(X) == 2).sum() < (
+        model.fit(X, y).predict(X) == 2
+    ).sum()
 
 
 def test_random_state_seeds_the_classifier_without_changing_it():
@@ -250,7 +268,9 @@ def test_random_state_seeds_the_classifier_without_changing_it():
     np.testing.assert_array_equal(model.fit(X, y).predict_proba(X), first)
     assert forest.random_state is None
     assert isinstance(model.estimator_.random_state, int)
-    seeded = SelfTrainingClassifier(RandomForestClassifier(10, random_state=5), random_state=0).fit(X, y)
+    seeded = SelfTrainingClassifier(RandomForestClassifier(10, random_state=5), random_state=0).fit(
+        X, y
+    )
     assert seeded.estimator_.random_state == 5
 
 
@@ -265,7 +285,9 @@ def test_verbose_shows_the_rounds_and_nothing_else_does(capsys):
 
 def test_text_labels_keep_none_where_never_accepted():
     texts = np.where(y == -1, None, np.array(["setosa", "versicolor", "virginica"])[y])
-    model = SelfTrainingClassifier(logistic, confidence="softmax", unlabeled=None, max_rounds=1).fit(X, texts)
+    model = SelfTrainingClassifier(
+        logistic, confidence="softmax", unlabeled=None, max_rounds=1
+    ).fit(X, texts)
     assert set(model.transduction_) == {"setosa", "versicolor", "virginica", None}
     assert np.isnan(model.confidence_[model.labeled_iter_ == -1]).all()
     assert (model.confidence_[model.labeled_iter_ == 0] == 1).all()
@@ -278,7 +300,9 @@ def test_bad_parameters():
         ({"policy": 0.8}, "policy"),
         ({"estimator": 3}, "estimator"),
     ]:
-        with pytest.raises(ValueError, match=f"The '{message}' parameter of SelfTrainingClassifier must be"):
+        with pytest.raises(
+            ValueError, match=f"The '{message}' parameter of SelfTrainingClassifier must be"
+        ):
             SelfTrainingClassifier(**parameters).fit(X, y)
 
 
@@ -291,11 +315,15 @@ def test_bad_input():
 
 def test_a_class_prior_rules_every_round_and_the_predictions():
     recorder = Recorder()
-    model = SelfTrainingClassifier(logistic, confidence="softmax", max_rounds=1, class_prior=[0.6, 0.2, 0.2])
+    model = SelfTrainingClassifier(
+        logistic, confidence="softmax", max_rounds=1, class_prior=[0.6, 0.2, 0.2]
+    )
     model.policy = recorder
     model.fit(X, y)
     unlabeled = y == -1
-    expected = len(y) * np.array([0.6, 0.2, 0.2]) - np.bincount(y[~unlabeled])  # of all rows, less those given
+    expected = len(y) * np.array([0.6, 0.2, 0.2]) - np.bincount(
+        y[~unlabeled]
+    )  # of all rows, less those given
     assert np.abs(np.bincount(recorder.rounds[0].prediction) - expected).max() < 1
     assert np.abs(np.bincount(model.predict(X[unlabeled])) - expected).max() < 1
     np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
@@ -317,7 +345,12 @@ def test_members_are_moved_by_the_class_prior_too():
 def test_of_a_large_pool_some_rows_take_part_drawn_by_the_seed():
     def fit(seed, X=X, y=y):
         model = SelfTrainingClassifier(
-            logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1, max_pool=40, random_state=seed
+            logistic,
+            policy=Curriculum(1),
+            confidence="softmax",
+            max_rounds=1,
+            max_pool=40,
+            random_state=seed,
         )
         return model.fit(X, y, sample_weight=np.ones(len(X)))
 
@@ -328,7 +361,9 @@ def test_of_a_large_pool_some_rows_take_part_drawn_by_the_seed():
     assert (part & ~given).sum() == model.history_[0]["n_pool"] == 40
     assert (model.transduction_[~part] == -1).all()
     assert (np.isnan(model.confidence_) == ~part).all()
-    alone = SelfTrainingClassifier(logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1)
+    alone = SelfTrainingClassifier(
+        logistic, policy=Curriculum(1), confidence="softmax", max_rounds=1
+    )
     expected = alone.fit(X[part], y[part], sample_weight=np.ones(part.sum()))
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     assert (fit(0).labeled_iter_ == model.labeled_iter_).all()
@@ -358,9 +393,9 @@ def test_agrees_with_scikit_learn_where_the_two_definitions_coincide():
             rows, labels = load(return_X_y=True)
             rows = StandardScaler().fit_transform(rows)
             partly = np.where(np.random.default_rng(seed).random(len(labels)) < 0.1, labels, -1)
-            theirs = sklearn.semi_supervised.SelfTrainingClassifier(logistic, threshold=0.75, max_iter=10).fit(
-                rows, partly
-            )
+            theirs = sklearn.semi_supervised.SelfTrainingClassifier(
+                logistic, threshold=0.75, max_iter=10
+            ).fit(rows, partly)
             ours = SelfTrainingClassifier(
                 logistic, policy=FixedThreshold(0.75), confidence="softmax", max_rounds=10
             )
@@ -369,7 +404,9 @@ def test_agrees_with_scikit_learn_where_the_two_definitions_coincide():
             np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)
 
 
-@pytest.mark.skipif("CHARY_DATA" not in os.environ, reason="CHARY_DATA does not point at the benchmark data")
+@pytest.mark.skipif(
+    "CHARY_DATA" not in os.environ, reason="CHARY_DATA does not point at the benchmark data"
+)
 def test_t_similarity_helps_under_selection_bias_as_in_the_paper():
     """Mushrooms, biased labels: softmax makes the supervised model worse, T-similarity makes it better."""
     archive = np.load(Path(os.environ["CHARY_DATA"]) / "mushrooms.npz")
@@ -408,7 +445,9 @@ def test_an_initial_classifier_of_other_classes_is_refused():
 
 def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
     weights = np.where(y >= 0, 1.0, 0.0)
-    model = SelfTrainingClassifier(LogisticRegression(), confidence="softmax", balance_weights=True, max_rounds=1)
+    model = SelfTrainingClassifier(
+        LogisticRegression(), confidence="softmax", balance_weights=True, max_rounds=1
+    )
     plain = LogisticRegression().fit(X[y >= 0], y[y >= 0])
     model.fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)
@@ -418,13 +457,16 @@ def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
 
 
 def test_a_grid_search_over_a_parameter_of_the_policy():
-    model = SelfTrainingClassifier(logistic, policy=Curriculum(), confidence="softmax", max_rounds=1)
+    model = SelfTrainingClassifier(
+        logistic, policy=Curriculum(), confidence="softmax", max_rounds=1
+    )
     grid = {"policy__step": [0.2, 0.4], "estimator__C": [0.1, 1.0]}
     search = GridSearchCV(model, grid, cv=LabeledStratifiedKFold(2)).fit(X, y)
     assert {point["policy__step"] for point in search.cv_results_["params"]} == {0.2, 0.4}
     assert search.best_estimator_.policy == Curriculum(search.best_params_["policy__step"])
     shares = [
-        clone(model).set_params(policy__step=step).fit(X, y).history_[0]["n_accepted"] for step in (0.2, 0.4)
+        clone(model).set_params(policy__step=step).fit(X, y).history_[0]["n_accepted"]
+        for step in (0.2, 0.4)
     ]
     assert shares[0] < shares[1]
     assert model.policy == Curriculum()
@@ -433,7 +475,11 @@ def test_a_grid_search_over_a_parameter_of_the_policy():
 def test_get_params_tells_those_of_the_policy_and_a_clone_has_them():
     model = SelfTrainingClassifier(logistic, policy=RisingShare(first=0.3))
     params = model.get_params()
-    assert (params["policy__first"], params["policy__max_rows"], params["estimator__C"]) == (0.3, None, 1.0)
+    assert (params["policy__first"], params["policy__max_rows"], params["estimator__C"]) == (
+        0.3,
+        None,
+        1.0,
+    )
     assert "policy__first" not in model.get_params(deep=False)
     assert clone(model).policy == RisingShare(first=0.3)
 
@@ -447,7 +493,9 @@ def test_an_unknown_parameter_is_refused_as_scikit_learn_does():
     for name in ["policy__stp", "polcy", "estimator__none"]:
         model = SelfTrainingClassifier(logistic, policy=Curriculum())
         last = name.split("__")[-1]
-        with pytest.raises(ValueError, match=rf"(?s)Invalid parameter '{last}' for .*Valid parameters are: \["):
+        with pytest.raises(
+            ValueError, match=rf"(?s)Invalid parameter '{last}' for .*Valid parameters are: \["
+        ):
             model.set_params(**{name: 0.2})
 
 
@@ -491,7 +539,9 @@ class Heir(DiverseEnsembleClassifier):
 
 def test_a_warm_start_goes_on_from_the_weights_of_the_round_before():
     for balance_weights in [False, True]:
-        model = SelfTrainingClassifier(network(), max_rounds=2, warm_start=True, balance_weights=balance_weights)
+        model = SelfTrainingClassifier(
+            network(), max_rounds=2, warm_start=True, balance_weights=balance_weights
+        )
         model.fit(X, y)
         assert model.n_rounds_ == 2
         by_hand = network().fit(X, y)
@@ -542,9 +592,12 @@ def test_a_classifier_without_weights_to_start_from_is_refused():
             make_pipeline(StandardScaler(), logistic),
             Heir(n_steps=1),
         ]:
-            model = SelfTrainingClassifier(estimator, confidence="softmax", warm_start=True, max_rounds=max_rounds)
+            model = SelfTrainingClassifier(
+                estimator, confidence="softmax", warm_start=True, max_rounds=max_rounds
+            )
             with pytest.raises(
-                ValueError, match=r"warm_start=True needs a classifier whose fit .* leave it out, or take a"
+                ValueError,
+                match=r"warm_start=True needs a classifier whose fit .* leave it out, or take a",
             ):
                 model.fit(X, y)
 
@@ -565,13 +618,19 @@ def test_the_class_share_of_the_members_can_rule_the_rounds():
         terms = np.einsum("nmc,nkc->nc", heads, heads) - np.einsum("nmc,nmc->nc", heads, heads)
         shares = terms / terms.sum(axis=1, keepdims=True)
         predicted = model.predict_proba(X).argmax(axis=1)
-        np.testing.assert_allclose(model.predict_confidence(X), shares[np.arange(150), predicted], atol=1e-9)
+        np.testing.assert_allclose(
+            model.predict_confidence(X), shares[np.arange(150), predicted], atol=1e-9
+        )
         assert model.history_[0]["n_accepted"] > 0
-        bound = SelfTrainingClassifier(estimator, confidence="t_share", policy=TransductiveBound(), max_rounds=1)
+        bound = SelfTrainingClassifier(
+            estimator, confidence="t_share", policy=TransductiveBound(), max_rounds=1
+        )
         assert bound.fit(X, y).history_[0]["n_accepted"] > 0  # class-wise, too
 
 
-@pytest.mark.parametrize("wrong", [lambda mask: mask.astype(int), np.flatnonzero, lambda mask: mask.tolist()])
+@pytest.mark.parametrize(
+    "wrong", [lambda mask: mask.astype(int), np.flatnonzero, lambda mask: mask.tolist()]
+)
 def test_a_policy_that_gives_no_mask_is_refused(wrong):
     class Own:
         rescore = False
@@ -582,13 +641,17 @@ def test_a_policy_that_gives_no_mask_is_refused(wrong):
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(len(y)) % 10 == 0, y, -1)
     with pytest.raises(ValueError, match="a boolean array, one for each row"):
-        SelfTrainingClassifier(LogisticRegression(), policy=Own(), confidence="max_probability").fit(X, y)
+        SelfTrainingClassifier(
+            LogisticRegression(), policy=Own(), confidence="max_probability"
+        ).fit(X, y)
 
 
 def test_a_confidence_that_is_no_number_is_refused():
     X, y = load_iris(return_X_y=True)
     y = np.where(np.arange(len(y)) % 10 == 0, y, -1)
-    nowhere = SelfTrainingClassifier(LogisticRegression(), confidence=lambda model, X: np.full(len(X), np.nan))
+    nowhere = SelfTrainingClassifier(
+        LogisticRegression(), confidence=lambda model, X: np.full(len(X), np.nan)
+    )
     with pytest.raises(ValueError, match="confidence gives NaN"):
         nowhere.fit(X, y)
 
@@ -611,7 +674,9 @@ class OneClassTooMany(LogisticRegression):
 
 
 def test_labels_in_a_column_are_one_label_per_row():
-    model = SelfTrainingClassifier(ColumnOfLabels(max_iter=1000), confidence="max_probability").fit(X, y)
+    model = SelfTrainingClassifier(ColumnOfLabels(max_iter=1000), confidence="max_probability").fit(
+        X, y
+    )
     plain = SelfTrainingClassifier(logistic, confidence="max_probability").fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     judged = held_out(ColumnOfLabels(max_iter=1000), X, y, random_state=0)
@@ -620,10 +685,14 @@ def test_labels_in_a_column_are_one_label_per_row():
 
 
 def test_predictions_of_another_shape_are_refused():
-    model = SelfTrainingClassifier(OneRowTooFew(), confidence="max_probability", max_rounds=0).fit(X, y)
+    model = SelfTrainingClassifier(OneRowTooFew(), confidence="max_probability", max_rounds=0).fit(
+        X, y
+    )
     with pytest.raises(ValueError, match=r"cannot reshape array of size 149"):
         model.predict(X)
-    with pytest.raises(ValueError, match=r"predict_proba of OneClassTooMany gives shape \(123, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"predict_proba of OneClassTooMany gives shape \(123, 4\)"
+    ):
         SelfTrainingClassifier(OneClassTooMany(), confidence="max_probability").fit(X, y)
 
 

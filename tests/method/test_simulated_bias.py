@@ -34,7 +34,9 @@ def blob(n_per_class, d=3, seed=0):
 
 
 @given(
-    sizes=st.lists(st.integers(2, 30), min_size=2, max_size=5), extra=st.integers(0, 40), seed=st.integers(0, 100)
+    sizes=st.lists(st.integers(2, 30), min_size=2, max_size=5),
+    extra=st.integers(0, 40),
+    seed=st.integers(0, 100),
 )
 @settings(max_examples=30, deadline=None)
 def test_counts_add_up_and_follow_the_shares(sizes, extra, seed):
@@ -106,7 +108,8 @@ def test_class_names_and_row_order_of_the_other_class_do_not_matter():
     X, y = blob([30, 30])
     names = np.array(["no", "yes"])[y]
     assert np.array_equal(
-        selection_biased(X, y, 10, 2.0, random_state=0), selection_biased(X, names, 10, 2.0, random_state=0)
+        selection_biased(X, y, 10, 2.0, random_state=0),
+        selection_biased(X, names, 10, 2.0, random_state=0),
     )
 
 

@@ -73,7 +73,9 @@ def trained(*data, hidden_sizes=(8,), seed=0, dtype=np.float32, **options):
 
 def test_training_separates_two_clouds():
     fetch, labeled, codes, weights, unlabeled = blobs()
-    network, losses = trained(fetch, labeled, codes, weights, unlabeled, n_steps=300, learning_rate=1e-2)
+    network, losses = trained(
+        fetch, labeled, codes, weights, unlabeled, n_steps=300, learning_rate=1e-2
+    )
     assert losses.shape == (300, 3)
     assert losses[0, 0] > 0.4 > 0.05 > losses[-1, 0]
     predicted = network.logits(fetch(unlabeled))[:, 0].argmax(axis=1)
@@ -83,7 +85,8 @@ def test_training_separates_two_clouds():
 def test_what_is_not_said_is_as_in_the_paper():
     """No decay of weights, and similarity counts once."""
     usual, said = (
-        trained(*blobs(), n_steps=20, **options)[0] for options in ({}, {"weight_decay": 0, "gamma": 1})
+        trained(*blobs(), n_steps=20, **options)[0]
+        for options in ({}, {"weight_decay": 0, "gamma": 1})
     )
     assert_array_equal(usual.params, said.params)
     assert (Losses(1, 2, 4).total(), Losses(1, 2, 4).total(0.5)) == (7, 5)
@@ -121,7 +124,9 @@ def test_fetching_in_blocks_changes_nothing(monkeypatch):
 
 def test_divergence_is_an_error_that_says_what_to_lower():
     for options in [{"learning_rate": 1e30}, {"gamma": 1e30}, {"weight_decay": 1e9}]:
-        with pytest.raises(ValueError, match=r"Training diverged.*lower learning_rate, weight_decay or gamma"):
+        with pytest.raises(
+            ValueError, match=r"Training diverged.*lower learning_rate, weight_decay or gamma"
+        ):
             trained(*blobs(), n_steps=30, **options)
 
 

@@ -10,7 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from threadpoolctl import threadpool_limits
 
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
@@ -18,8 +22,12 @@ from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 KINDS = {
     "forest": ExtraTreesClassifier(12, max_features=0.5, random_state=0),
     "few leaves": ExtraTreesClassifier(5, max_leaf_nodes=4, bootstrap=True, random_state=0),
-    "boosting": HistGradientBoostingClassifier(max_iter=8, min_samples_leaf=3, max_features=0.5, random_state=0),
-    "stopped": HistGradientBoostingClassifier(max_iter=8, early_stopping=True, min_samples_leaf=3, random_state=0),
+    "boosting": HistGradientBoostingClassifier(
+        max_iter=8, min_samples_leaf=3, max_features=0.5, random_state=0
+    ),
+    "stopped": HistGradientBoostingClassifier(
+        max_iter=8, early_stopping=True, min_samples_leaf=3, random_state=0
+    ),
 }
 
 
@@ -36,7 +44,9 @@ def problem(n_classes, missing, n=90, d=5):
     codes = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int) + (n_classes > 2) * (X[:, 3] > 0.5)
     if missing:
         X[rng.random(X.shape) < 0.15] = np.nan
-        X[:, 4] = np.where(rng.random(n) < codes / n_classes, np.nan, 1.0)  # whether it is missing is all it says
+        X[:, 4] = np.where(
+            rng.random(n) < codes / n_classes, np.nan, 1.0
+        )  # whether it is missing is all it says
     return X, np.array(["no", "yes", "perhaps"])[codes]
 
 
@@ -62,7 +72,9 @@ def test_predictions_are_those_of_scikit_learn():
                 X, y = problem(n_classes, missing)
                 model = clone(KINDS[kind]).fit(X[:60], y[:60])
                 plain = plain_trees(model)
-                np.testing.assert_array_equal(plain.predict_proba(X), model.predict_proba(X), strict=True)
+                np.testing.assert_array_equal(
+                    plain.predict_proba(X), model.predict_proba(X), strict=True
+                )
                 np.testing.assert_array_equal(plain.predict(X), model.predict(X), strict=True)
                 assert plain.score(X, y) == model.score(X, y)
                 assert hasattr(plain, "decision_function") == hasattr(model, "decision_function")
@@ -105,7 +117,9 @@ def test_it_is_an_estimator_like_others():
             again.fit(X[::2], y[::2]).predict(X), clone(model).fit(X[::2], y[::2]).predict(X)
         )
         plain.predict(X)
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(plain)).predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(plain)).predict_proba(X), model.predict_proba(X)
+        )
         np.testing.assert_array_equal(plain.predict_proba(X[7:8]), model.predict_proba(X)[7:8])
 
 
@@ -199,7 +213,14 @@ def test_forged_trees_are_refused():
 def test_other_shapes_and_types_are_refused():
     for name in ["size", "feature", "threshold", "left", "right", "missing_left", "value"]:
         column = getattr(two_trees(), name)
-        for wrong in (column[:-1], column[:0], column[None], column.astype(np.float32), column.tolist(), None):
+        for wrong in (
+            column[:-1],
+            column[:0],
+            column[None],
+            column.astype(np.float32),
+            column.tolist(),
+            None,
+        ):
             assert not is_whole(replace(two_trees(), **{name: wrong}), 2, 1)
         assert not is_whole(two_trees(), 2, 2)
         assert not is_whole(two_trees(), 1, 1)
@@ -224,10 +245,17 @@ def test_whatever_is_whole_is_walked_to_its_leaves(name, at, wrong):
 
 
 def test_forged_boosting_is_refused():
-    for change in [{"baseline_": np.zeros(2)}, {"classes_": np.array(list("abc"))}, {"n_features_in_": 1}]:
+    for change in [
+        {"baseline_": np.zeros(2)},
+        {"classes_": np.array(list("abc"))},
+        {"n_features_in_": 1},
+    ]:
         boosting = PlainBoosting(None)
         vars(boosting).update(
-            trees_=two_trees(), baseline_=np.zeros(1), classes_=np.array(["a", "b"]), n_features_in_=2
+            trees_=two_trees(),
+            baseline_=np.zeros(1),
+            classes_=np.array(["a", "b"]),
+            n_features_in_=2,
         )
         assert boosting.whole()
         vars(boosting).update(change)

@@ -19,7 +19,9 @@ def cells():
     with gzip.open(CELLS) as stream:
         every = json.load(stream)
     collection = [
-        c for c in every if c["cell"]["labeling"] in ("group", "column") and c["cell"]["dataset"] not in OWN
+        c
+        for c in every
+        if c["cell"]["labeling"] in ("group", "column") and c["cell"]["dataset"] not in OWN
     ]
     return [(c["cell"], c["result"]) for c in collection]
 
@@ -32,7 +34,9 @@ def gain(cells, method, other, metric="accuracy"):
     found = defaultdict(dict)
     for cell, result in cells:
         if cell["method"] in (method, other):
-            found[cell["dataset"], cell["labeling"], cell["seed"]][cell["method"]] = 100 * result[metric]
+            found[cell["dataset"], cell["labeling"], cell["seed"]][cell["method"]] = (
+                100 * result[metric]
+            )
     by_table = defaultdict(list)
     for (table, way, _), both in found.items():
         if len(both) == 2:

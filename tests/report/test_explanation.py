@@ -14,7 +14,11 @@ def customers(n=160):
     rng = np.random.default_rng(0)
     visits = rng.gamma(2, 2, n).round(1)
     churn = np.where(np.arange(n) % 2, np.where(visits < 3, "yes", "no").astype(object), None)
-    columns = {"town": rng.choice(["Ulm", "Bonn"], n), "visits": visits, "=risky": rng.integers(0, 9, n)}
+    columns = {
+        "town": rng.choice(["Ulm", "Bonn"], n),
+        "visits": visits,
+        "=risky": rng.integers(0, 9, n),
+    }
     return pd.DataFrame({**columns, "churn": churn}, index=range(1000, 1000 + n))
 
 

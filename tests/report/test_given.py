@@ -28,7 +28,9 @@ def test_what_cannot_be_labelled_is_refused_in_one_sentence(data, said):
         given(data)
 
 
-def test_a_file_that_takes_more_memory_than_is_free_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_a_file_that_takes_more_memory_than_is_free_is_refused_before_it_is_read(
+    tmp_path, monkeypatch
+):
     path = tmp_path / "t.csv"
     pl.DataFrame({"x": range(20), "y": range(20)}).write_csv(path)
     monkeypatch.setattr("chary.tables.source.free_memory", lambda: 100 << 20)

@@ -15,9 +15,13 @@ def test_advice_is_for_those_with_biased_labels_who_told_nothing():
 
 def test_the_words_are_those_of_the_caller():
     assert "class_prior={name: share, ...}" in prior_advice(STRONG, Hints())
-    assert "table? Then pass --class-prior NAME=SHARE: on 20" in prior_advice(STRONG, Hints(typed=True))
+    assert "table? Then pass --class-prior NAME=SHARE: on 20" in prior_advice(
+        STRONG, Hints(typed=True)
+    )
 
 
 def test_who_has_said_that_every_class_counts_is_not_asked():
-    assert "If rare classes matter as much as common ones, pass aim='balanced'" in aim_question(Hints())
+    assert "If rare classes matter as much as common ones, pass aim='balanced'" in aim_question(
+        Hints()
+    )
     assert aim_question(Hints(), "balanced") == ""

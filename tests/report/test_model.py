@@ -16,7 +16,9 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
 def saved_model(quick_learners, tmp_path_factory):
     rng = np.random.default_rng(0)
     x = rng.normal(size=150).round(3)
-    frame = pd.DataFrame({"x": x, "town": rng.choice(["Ulm", "Bonn"], 150), "y": np.where(x > 0, "yes", "no")})
+    frame = pd.DataFrame(
+        {"x": x, "town": rng.choice(["Ulm", "Bonn"], 150), "y": np.where(x > 0, "yes", "no")}
+    )
     frame.loc[50:, "y"] = None
     path = tmp_path_factory.mktemp("model") / "m.chary"
     chary.label(frame, "y", rounds=0).save(path)
@@ -55,7 +57,8 @@ def test_new_rows_are_compared_with_those_it_learned_from(saved, tmp_path):
     assert model.compare(new).verdict == "alike"
     assert model.compare(tmp_path / "new.csv") == model.compare(new)
     assert (
-        str(model.compare(new)) == "The 150 rows have the values, ranges and missing cells that the model knows."
+        str(model.compare(new))
+        == "The 150 rows have the values, ranges and missing cells that the model knows."
     )
     moved = model.compare(new.assign(town="Atlantis", x=new["x"] + 30))
     assert moved.verdict == "different"

@@ -53,7 +53,8 @@ class Tree(HTMLParser):
 def page_of(result):
     """The page as the command line makes it."""
     return render_page(
-        summarize(result), Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size)
+        summarize(result),
+        Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size),
     )
 
 
@@ -81,11 +82,15 @@ def audited(result):
         "correct": np.arange(30) < 27,
         "population": 90,
         "classes": {"yes": some},
-        "acceptor": SimpleNamespace(at=lambda error: found, answered=SimpleNamespace(n_from=lambda threshold: 5)),
+        "acceptor": SimpleNamespace(
+            at=lambda error: found, answered=SimpleNamespace(n_from=lambda threshold: 5)
+        ),
         "error": 0.1,
     }
     pairs = {("yes", "yes"): 27, ("yes", "no"): 3}
-    figures = AuditFigures(**of_labels, after=some, balanced=None, pairs=pairs, comparison=None, rounds=0)
+    figures = AuditFigures(
+        **of_labels, after=some, balanced=None, pairs=pairs, comparison=None, rounds=0
+    )
     return replace(result, audit=figures)
 
 
@@ -97,7 +102,9 @@ def page(result):
 def test_the_page_is_well_formed_and_asks_for_nothing(page):
     tree = Tree(page)
     assert tree.depth == 0
-    assert not {"script", "link", "img", "iframe", "object", "form"} & {tag for _, tag, _ in tree.elements}
+    assert not {"script", "link", "img", "iframe", "object", "form"} & {
+        tag for _, tag, _ in tree.elements
+    }
     assert not re.search(r"https?://|url\(|@import|javascript:| on\w+=", page)
     assert "default-src 'none'" in page
 
@@ -120,7 +127,12 @@ def test_the_page_says_what_was_found(page, result):
     for count in (120, n_given, int((result.source == "learned").sum())):
         assert f"{count:,}" in text
     assert "expected calibration error" in text
-    for title in ("Labels by class", "Rows to check", "How the labels were made", "What this rests on"):
+    for title in (
+        "Labels by class",
+        "Rows to check",
+        "How the labels were made",
+        "What this rests on",
+    ):
         assert title in text
 
 
@@ -146,7 +158,9 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
     k = len(labeled)
     far = {"probability": np.full(k, 0.99), "own": np.linspace(0.001, 0.1, k), "rows": labeled}
     doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
-    many = HeldOut(*(np.tile(value, 4) for value in doubted))  # as many as it takes to be asked about
+    many = HeldOut(
+        *(np.tile(value, 4) for value in doubted)
+    )  # as many as it takes to be asked about
     cell = Cell("a<i>", 1.0, "a<i> = </td>")
     page = page_of(replace(result, judged=many, reasons={int(result.next_rows[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]
@@ -171,7 +185,10 @@ def test_of_many_columns_those_that_differ_most_are_shown():
     rng = np.random.default_rng(0)
     n, name = 120, "a class with quite a long name"
     y = [(name if i % 2 else "no") if i < 60 else None for i in range(n)]
-    cells = {f"mean of x{j}": rng.normal(size=n) + 3.0 * (j == 10) * (np.arange(n) < 60) for j in range(12)}
+    cells = {
+        f"mean of x{j}": rng.normal(size=n) + 3.0 * (j == 10) * (np.arange(n) < 60)
+        for j in range(12)
+    }
     frame = pl.DataFrame({**cells, "essay": [f"{i} " + "word " * 30 for i in range(n)], "y": y})
     page = page_of(label_table(Table(frame, "wide.csv", ","), Options.of(target="y", rounds=0)))
     shown = columns_of_next_rows(page)
@@ -182,7 +199,9 @@ def test_of_many_columns_those_that_differ_most_are_shown():
 
 def test_before_anything_is_unfolded_it_is_short_on_a_phone_and_prints_on_two_pages(page, audited):
     playwright = pytest.importorskip("playwright.sync_api")
-    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser_path = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if browser_path is None:
         pytest.skip("there is no Chromium on this machine")
     with playwright.sync_playwright() as started:
@@ -202,7 +221,8 @@ def test_dark_and_print_are_provided_for(page):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "tone"), [(REPRESENTATIVE, "good"), (MILD, "fair"), (STRONG, "bad"), (UNKNOWN, "fair")]
+    ("verdict", "tone"),
+    [(REPRESENTATIVE, "good"), (MILD, "fair"), (STRONG, "bad"), (UNKNOWN, "fair")],
 )
 def test_the_verdict_has_its_colour(result, verdict, tone):
     page = page_of(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))
@@ -212,7 +232,9 @@ def test_the_verdict_has_its_colour(result, verdict, tone):
 def test_biased_labels_bring_the_advice_unless_proportions_were_told(result):
     biased = replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))
     assert "pass --class-prior" in page_of(biased)
-    told = replace(biased, prior=result.prior._replace(told=True, sentence="you told chary that <b> is all"))
+    told = replace(
+        biased, prior=result.prior._replace(told=True, sentence="you told chary that <b> is all")
+    )
     page = page_of(told)
     assert "pass --class-prior" not in page
     assert "You told chary that &lt;b&gt; is all." in page
@@ -254,14 +276,18 @@ def test_a_report_without_figures_can_be_made():
 
 
 def test_a_python_caller_is_told_parameters_and_no_flag(result):
-    page = render_page(summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG))))
+    page = render_page(
+        summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=STRONG)))
+    )
     assert "pass class_prior={name: share, ...}" in page
     assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", page.split("</style>")[1])
 
 
 def test_every_section_has_its_template_and_every_template_its_section(page):
     templates = resources.files("chary.report") / "templates" / "sections"
-    assert sorted(SECTIONS) == sorted(path.name.removesuffix(".html") for path in templates.iterdir())
+    assert sorted(SECTIONS) == sorted(
+        path.name.removesuffix(".html") for path in templates.iterdir()
+    )
     asked_about = "second_look", "audit"  # only where there is something to ask, or to tell
     shown = re.findall(r'<div class="inside" id="(\w+)">', page)
     assert shown == [name for name in SECTIONS if name not in asked_about]
@@ -284,7 +310,10 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     assert "To mark them, add <code>--error 10%</code>" in unasked
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
-    assert "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and" in none
+    assert (
+        "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and"
+        in none
+    )
 
 
 # ---------------------------------------------------------------- for everybody's eyes
@@ -323,7 +352,10 @@ def test_a_page_can_be_read_by_everybody(page, audited):
         assert found.tables > 5
         assert found.levels[0] == 1
         assert found.levels.count(1) == 1
-        assert all(after - before <= 1 for before, after in zip(found.levels, found.levels[1:], strict=False))
+        assert all(
+            after - before <= 1
+            for before, after in zip(found.levels, found.levels[1:], strict=False)
+        )
 
 
 def test_the_report_of_an_audit_shows_what_was_taken_for_what(page, audited):
@@ -354,7 +386,8 @@ def contrast(one, other):
 def schemes():
     css = (resources.files("chary.report") / "templates" / "style.css").read_text()
     blocks = [
-        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root \{(.*?)\}", css, re.S)
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+        for block in re.findall(r":root \{(.*?)\}", css, re.S)
     ]
     return dict(zip(("light", "dark", "print"), blocks, strict=True))
 

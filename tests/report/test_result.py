@@ -25,8 +25,15 @@ def customers(n=160, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n).round(3)
     truth = np.where(x + 0.3 * rng.normal(size=n) > 0, "yes", "no")
-    churn = pd.Categorical(np.where(np.abs(x) > 0.8, truth.astype(object), None), categories=["yes", "no"])
-    columns = {"town": rng.choice(["Ulm", "Bonn"], n), "churn": churn, "x": x, "code": rng.integers(0, 9, n)}
+    churn = pd.Categorical(
+        np.where(np.abs(x) > 0.8, truth.astype(object), None), categories=["yes", "no"]
+    )
+    columns = {
+        "town": rng.choice(["Ulm", "Bonn"], n),
+        "churn": churn,
+        "x": x,
+        "code": rng.integers(0, 9, n),
+    }
     return pd.DataFrame(columns, index=range(n, 0, -1)), truth
 
 
@@ -48,7 +55,10 @@ def test_the_frame_comes_back_with_three_columns_more_and_nothing_else_changed(r
 def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
     frame, _ = customers()
     plain = pl.DataFrame(
-        {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
+        {
+            name: frame[name].astype(object).where(frame[name].notna(), None).tolist()
+            for name in frame
+        }
     )
     plain.write_parquet(tmp_path / "t.parquet")
     for data in (plain, tmp_path / "t.parquet", Table(plain, "t"), plain.to_dict(as_series=False)):
@@ -60,7 +70,15 @@ def test_every_kind_of_table_gives_the_same_labels(result, tmp_path):
 
 
 def test_every_option_of_the_command_can_be_passed_in_python():
-    of_files = {"memory", "out", "force", "format", "check_sheet", "probabilities", "discard_answers"}
+    of_files = {
+        "memory",
+        "out",
+        "force",
+        "format",
+        "check_sheet",
+        "probabilities",
+        "discard_answers",
+    }
     options = {one.name for one in fields(Options) if "label" in one.metadata["commands"]}
     assert options - of_files == set(inspect.signature(chary.label).parameters) - {"data"}
 
@@ -101,10 +119,16 @@ def test_probabilities_are_a_frame_of_the_same_kind(result):
 
 
 def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
-    for write, name in ((result.report, "r.html"), (result.save, "m.chary"), (result.rows_to_check, "c.csv")):
+    for write, name in (
+        (result.report, "r.html"),
+        (result.save, "m.chary"),
+        (result.rows_to_check, "c.csv"),
+    ):
         path = tmp_path / name
         path.write_text("mine")
-        with pytest.raises(FileExistsError, match=r"exists already; choose another name, or pass force=True"):
+        with pytest.raises(
+            FileExistsError, match=r"exists already; choose another name, or pass force=True"
+        ):
             write(path)
         assert path.read_text() == "mine"
         write(path, force=True)
@@ -125,7 +149,9 @@ def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp
         repr(result.diagnosis),
         result.diagnosis._repr_html_(),
     ):
-        assert not re.search(r"[^-]--[a-z]|chary (label|audit|predict)", shown.split("</style>")[-1])
+        assert not re.search(
+            r"[^-]--[a-z]|chary (label|audit|predict)", shown.split("</style>")[-1]
+        )
     assert "result.draw('audit.csv')" in repr(result)
     assert "result.draw(&#x27;audit.csv&#x27;)" in result._repr_html_()
     assert str(result) == repr(result)
@@ -174,7 +200,10 @@ def test_an_audit_goes_round_in_python(tmp_path):
     assert result.summary["accept"]["sentence"] in " ".join(repr(result).split())
     strict = chary.label(frame, "churn", audit=sheet, error=0.01, learner="linear")
     assert (strict.frame["chary_accept"] == (strict.frame["chary_source"] == "given")).all()
-    assert "this needs at least 230 audited rows, and there are 30" in strict.summary["accept"]["sentence"]
+    assert (
+        "this needs at least 230 audited rows, and there are 30"
+        in strict.summary["accept"]["sentence"]
+    )
     again = tmp_path / "again.csv"
     strict.draw(again, 30, seed=2)
     assert pl.read_csv(again)["chary_row"].to_list() == answers["chary_row"].to_list()
@@ -192,7 +221,9 @@ def test_labels_of_whole_numbers_are_whole_and_of_categories_are_categories(kind
     assert set(result.frame["chary_label"]) == {1, 3}
     if kind == "float":
         found = chary.label(
-            pl.DataFrame({"x": x, "y": pl.Series(told.to_numpy()).fill_nan(None)}), "y", learner="linear"
+            pl.DataFrame({"x": x, "y": pl.Series(told.to_numpy()).fill_nan(None)}),
+            "y",
+            learner="linear",
         ).frame
         assert found["chary_label"].unique().sort().to_list() == [1, 3]
         assert found["chary_label"].dtype == pl.Int64
@@ -222,7 +253,10 @@ def test_too_few_rows_to_draw_from_are_said(tmp_path):
 
 def test_columns_may_have_names_that_are_no_text():
     frame = pd.DataFrame(
-        {0: np.arange(40) % 10, 1: [("a" if i % 10 > 4 else "b") if i % 2 else None for i in range(40)]}
+        {
+            0: np.arange(40) % 10,
+            1: [("a" if i % 10 > 4 else "b") if i % 2 else None for i in range(40)],
+        }
     )
     result = chary.label(frame, target=1, rounds=0)
     assert result.frame.columns.tolist() == [0, 1, *ADDED]

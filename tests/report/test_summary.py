@@ -49,7 +49,12 @@ def test_any_program_can_read_it_and_every_key_is_documented(summary):
 
 
 def test_counts_add_up(summary):
-    assert summary["rows"] == sum(summary["sources"].values()) == sum(summary["labels"].values()) == ROWS
+    assert (
+        summary["rows"]
+        == sum(summary["sources"].values())
+        == sum(summary["labels"].values())
+        == ROWS
+    )
     for source, count in summary["sources"].items():
         assert sum(of_class[source] for of_class in summary["classes"]) == count
     assert sum(of_class["given_share"] for of_class in summary["classes"]) == pytest.approx(1)
@@ -61,7 +66,9 @@ def test_held_out_labels(summary, result):
     found, judged = summary["held_out"], result.judged
     assert found["n"] == len(judged.correct)
     assert found["accuracy"] == judged.correct.mean()
-    assert found["calibration_error"] == expected_calibration_error(judged.probability, judged.correct)
+    assert found["calibration_error"] == expected_calibration_error(
+        judged.probability, judged.correct
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,9 @@ def test_held_out_labels(summary, result):
     ],
 )
 def test_flags_say_what_a_verdict_is(result, verdict, flags):
-    found = summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))["diagnosis"]
+    found = summarize(replace(result, diagnosis=replace(result.diagnosis, verdict=verdict)))[
+        "diagnosis"
+    ]
     assert (found["representative"], found["biased"], found["tone"]) == flags
 
 
@@ -82,17 +91,29 @@ def test_features_that_differ_are_told_in_the_tables_own_units(summary):
     frame = table().frame
     labeled = frame["y"].is_not_null()
     shifts = {shift["name"]: shift for shift in summary["diagnosis"]["shifts"]}
-    for name in ("age", "score"):  # the mean of score is 0 and its scale 1, as if it were a category
-        assert shifts[name]["labeled"] == pytest.approx(frame[name].filter(labeled).mean(), abs=1e-4)
-        assert shifts[name]["unlabeled"] == pytest.approx(frame[name].filter(~labeled).mean(), abs=1e-4)
+    for name in (
+        "age",
+        "score",
+    ):  # the mean of score is 0 and its scale 1, as if it were a category
+        assert shifts[name]["labeled"] == pytest.approx(
+            frame[name].filter(labeled).mean(), abs=1e-4
+        )
+        assert shifts[name]["unlabeled"] == pytest.approx(
+            frame[name].filter(~labeled).mean(), abs=1e-4
+        )
     ulm = shifts["city = Ulm"]
-    assert ulm["labeled"] == pytest.approx((frame["city"].filter(labeled) == "Ulm").mean(), rel=1e-4)
+    assert ulm["labeled"] == pytest.approx(
+        (frame["city"].filter(labeled) == "Ulm").mean(), rel=1e-4
+    )
 
 
 def test_dates_are_dates_and_topics_are_words():
     """Days since 1970 and sines of months are for models; labels of the first year alone."""
     rng = np.random.default_rng(0)
-    opened = [datetime.datetime(2018, 7, 10) + datetime.timedelta(hours=int(h)) for h in np.arange(400) * 37]
+    opened = [
+        datetime.datetime(2018, 7, 10) + datetime.timedelta(hours=int(h))
+        for h in np.arange(400) * 37
+    ]
     filler = [
         "refund",
         "invoice",
@@ -110,7 +131,9 @@ def test_dates_are_dates_and_topics_are_words():
     text = [" ".join(rng.permutation(filler)[:5]) for _ in opened]
     y = [rng.choice(["a", "b"]) if i < 200 and i % 3 == 0 else None for i in range(400)]
     frame = pl.DataFrame({"opened": opened, "text": text, "y": y})
-    summary = summarize_diagnosis(diagnose_table(Table(frame, "t.csv", ","), Options.of(target="y")))
+    summary = summarize_diagnosis(
+        diagnose_table(Table(frame, "t.csv", ","), Options.of(target="y"))
+    )
     names = [shift["name"] for shift in summary["shifts"]]
     assert names[0] == "opened"
     assert len(set(names)) == len(names)

@@ -52,8 +52,12 @@ def test_the_verdict_and_the_way_to_the_truth(summary):
 
 
 def test_few_rows_can_be_looked_at_each(summary):
-    assert "so few rows without a label" in screen(show_labels, {**summary, "audit_size": 0}, Hints())
-    assert "7 random rows that you label will tell" in screen(show_labels, {**summary, "audit_size": 7}, Hints())
+    assert "so few rows without a label" in screen(
+        show_labels, {**summary, "audit_size": 0}, Hints()
+    )
+    assert "7 random rows that you label will tell" in screen(
+        show_labels, {**summary, "audit_size": 7}, Hints()
+    )
 
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
@@ -65,8 +69,14 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 @pytest.mark.parametrize(
     ("accept", "said"),
     [
-        ([{**NONE, "needs": 45}], "Enlarge the audit: to accept any label at 20% error or less, at least 45 rows"),
-        ([NONE], "No label can be accepted at 20% error or less: too many audited rows were wrong."),
+        (
+            [{**NONE, "needs": 45}],
+            "Enlarge the audit: to accept any label at 20% error or less, at least 45 rows",
+        ),
+        (
+            [NONE],
+            "No label can be accepted at 20% error or less: too many audited rows were wrong.",
+        ),
         (
             [NONE, SOME],
             "1,234 labels of confidence 0.5 or more can be accepted with at most 10% wrong "

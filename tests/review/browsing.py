@@ -6,7 +6,9 @@ import time
 from contextlib import contextmanager
 from threading import Thread
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 TOKEN = "a token for tests"
 # What the templates and the script make; anything else came out of a cell.
 TAGS = re.findall(
@@ -29,7 +31,9 @@ def served(bench, learn=True):
 
     bound = uvicorn.Config(lambda: None, host="127.0.0.1", port=0, log_config=None).bind_socket()
     port = bound.getsockname()[1]
-    config = uvicorn.Config(create_app(bench, TOKEN, port), log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        create_app(bench, TOKEN, port), log_config=None, access_log=False, lifespan="off"
+    )
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
@@ -61,7 +65,9 @@ class Visitor:
     def __init__(self, browser, base, bench, patience=60, **context):
         self.bench, self.base, self.troubles, self.requests = bench, base, [], 0
         self.patience = patience  # seconds; a busy machine is no failure
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
+        self.context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, **context}
+        )
         self.page = self.tab()
         self.page.goto(f"{base}/?token={TOKEN}")
         self.page.wait_for_url(f"{base}/")
@@ -70,7 +76,10 @@ class Visitor:
     def tab(self):
         page = self.context.new_page()
         page.set_default_timeout(1000 * self.patience)
-        page.on("dialog", lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on(
+            "dialog",
+            lambda dialog: (self.troubles.append(f"dialog {dialog.message}"), dialog.dismiss()),
+        )
         page.on("pageerror", lambda error: self.troubles.append(f"error {error}"))
         page.on("console", self._heard)
         page.on("request", self._asked)
@@ -78,7 +87,9 @@ class Visitor:
 
     def _heard(self, message):
         # A refusal that a page shows in place is also told by the browser itself.
-        if not message.text.startswith("Failed to load resource: the server responded with a status of 4"):
+        if not message.text.startswith(
+            "Failed to load resource: the server responded with a status of 4"
+        ):
             self.troubles.append(f"console {message.text}")
 
     def _asked(self, request):

@@ -65,9 +65,14 @@ def bench(animals):
 def rules(tmp_path):
     """Labels that rules made, with a confidence; wrong in every tenth row, and the truth."""
     truth = ["spam" if i % 3 else "ham" for i in range(200)]
-    labels = [("ham" if text == "spam" else "spam") if i % 10 == 7 else text for i, text in enumerate(truth)]
+    labels = [
+        ("ham" if text == "spam" else "spam") if i % 10 == 7 else text
+        for i, text in enumerate(truth)
+    ]
     confidence = [0.2 if i % 10 == 7 else 0.9 - 0.001 * i for i in range(200)]
-    frame = pl.DataFrame({"text": [f"t{i}" for i in range(200)], "rule": labels, "sure": confidence})
+    frame = pl.DataFrame(
+        {"text": [f"t{i}" for i in range(200)], "rule": labels, "sure": confidence}
+    )
     frame.write_csv(tmp_path / "mails.csv")
     return tmp_path / "mails.csv", truth
 
@@ -94,7 +99,9 @@ class Browser:
 
     def __init__(self, bench):
         self.bench = bench
-        self.client = TestClient(create_app(bench, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
+        self.client = TestClient(
+            create_app(bench, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}"
+        )
 
     def get(self, path):
         answer = self.client.get(path)
@@ -112,7 +119,11 @@ class Browser:
         while page["row"]:
             row = page["row"]
             page = self.post(
-                "/api/audit", place=row["place"], row=row["row"], answer=truth[row["row"] - 1], expected=""
+                "/api/audit",
+                place=row["place"],
+                row=row["row"],
+                answer=truth[row["row"] - 1],
+                expected="",
             )
         return page
 

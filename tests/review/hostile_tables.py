@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Each would set `window.hit`, add an element <x-cell> or ask another server, if it were taken for markup or code.
+# Each would set `window.hit`, add an element <x-cell> or ask another server, if it were taken for
+# markup or code.
 TAGS = [
     "<script>window.hit = 1</script>",
     '"><script>window.hit = 1</script><x-cell>',
@@ -45,9 +46,28 @@ TURNED = [
     "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U000e0001\U000e007f",
     "\x01\x02\x1b[31mred\x7f\x85",
 ]
-NAMES = ["__proto__", "constructor", "toString", "innerHTML", "hasOwnProperty", "length", "name", "id", "row"]
+NAMES = [
+    "__proto__",
+    "constructor",
+    "toString",
+    "innerHTML",
+    "hasOwnProperty",
+    "length",
+    "name",
+    "id",
+    "row",
+]
 ALL = [*TAGS, *FORMULAS, *TURNED]
-KINDS = ("tags", "formulas", "turned", "names", "classes", "long cells", "many columns", "everything")
+KINDS = (
+    "tags",
+    "formulas",
+    "turned",
+    "names",
+    "classes",
+    "long cells",
+    "many columns",
+    "everything",
+)
 
 
 class Hostile(NamedTuple):
@@ -67,11 +87,20 @@ def write_hostile(folder: Path, seed: int, rows: int = 120, many: int = 4_000) -
         if name not in header:
             header.append(name)
             columns.append(cells)
-    classes = list(rng.choice(TAGS, 2, replace=False)) if kind in ("classes", "everything") else ["no", "yes"]
+    classes = (
+        list(rng.choice(TAGS, 2, replace=False))
+        if kind in ("classes", "everything")
+        else ["no", "yes"]
+    )
     if kind == "classes" and seed % 3 == 0:
-        classes += [f"{text} {i}" for i, text in enumerate(rng.choice(ALL[:-1], 38))]  # more than there are keys
+        classes += [
+            f"{text} {i}" for i, text in enumerate(rng.choice(ALL[:-1], 38))
+        ]  # more than there are keys
     target = f"{rng.choice(TAGS)} ?" if kind in ("names", "everything") else "what"
-    labels = [classes[i % len(classes)] if i < max(rows // 3, 2 * len(classes)) else "" for i in range(rows)]
+    labels = [
+        classes[i % len(classes)] if i < max(rows // 3, 2 * len(classes)) else ""
+        for i in range(rows)
+    ]
     file = "<img src=x onerror=window.hit=1>.csv" if kind == "everything" else "table.csv"
     path = folder / file
     with path.open("w", newline="", encoding="utf-8") as stream:
@@ -94,10 +123,18 @@ def _columns(kind, rng, rows, many):
     if kind in ("turned", "everything"):
         yield from ((f"text {i}", cells(TURNED)) for i in range(4))
     if kind in ("names", "everything"):
-        yield from ((name, cells(["a", "b", ""])) for name in [*NAMES, *ALL[: len(TAGS)], "n" * 5_000])
+        yield from (
+            (name, cells(["a", "b", ""])) for name in [*NAMES, *ALL[: len(TAGS)], "n" * 5_000]
+        )
     if kind in ("long cells", "everything"):
         longest = 100_000
-        texts = ["A" * longest, "<x-cell>" * (longest // 8), "word " * (longest // 5), "\u202e" * longest, "short"]
+        texts = [
+            "A" * longest,
+            "<x-cell>" * (longest // 8),
+            "word " * (longest // 5),
+            "\u202e" * longest,
+            "short",
+        ]
         yield "long", cells(texts[:4] if kind == "long cells" else texts)
     if kind == "many columns":
         yield from ((f"{TAGS[i % len(TAGS)]} {i}", cells(ALL)) for i in range(many))

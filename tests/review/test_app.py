@@ -21,7 +21,11 @@ def test_every_page_is_a_shell_of_the_table(browser):
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/html")
         assert "animals.csv" in answer.text
-    assert browser.client.get("/assets/review.js").headers["content-type"].startswith("text/javascript")
+    assert (
+        browser.client.get("/assets/review.js")
+        .headers["content-type"]
+        .startswith("text/javascript")
+    )
     assert browser.client.get("/assets/review.css").status_code == 200
 
 
@@ -48,7 +52,9 @@ def test_no_path_comes_from_the_client(browser, path):
     assert answer.json()["error"].startswith("There is no such ")
 
 
-@pytest.mark.parametrize("path", ["/download/labels", "/download/model", "/download/report", "/report"])
+@pytest.mark.parametrize(
+    "path", ["/download/labels", "/download/model", "/download/report", "/report"]
+)
 def test_files_that_are_not_there_yet_are_said(browser, path):
     assert browser.client.get(path).json() == {"error": "There is no such file yet."}
 
@@ -58,16 +64,21 @@ WRITES = ["kind", "labels", "audit/draw", "audit", "doubt", "write"]
 
 @pytest.mark.parametrize("path", WRITES)
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", "3", "[" * 100_000, '{"a": NaN}', "{}", '{"k": "30"}', '{"row": null}']
+    "content",
+    ["", "{", "[]", "3", "[" * 100_000, '{"a": NaN}', "{}", '{"k": "30"}', '{"row": null}'],
 )
 def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
     answer = browser.client.post(f"/api/{path}", content=content, headers=JSON)
     assert answer.status_code in (400, 404, 409), answer.text
     assert answer.json()["error"].endswith(".")
-    assert sorted(file.name for file in browser.bench.paths.labels.parent.iterdir()) == ["animals.csv"]
+    assert sorted(file.name for file in browser.bench.paths.labels.parent.iterdir()) == [
+        "animals.csv"
+    ]
 
 
-@pytest.mark.parametrize("query", ["audit?place=x", "audit?place=-1", "audit?place=99", "doubt?row=0"])
+@pytest.mark.parametrize(
+    "query", ["audit?place=x", "audit?place=-1", "audit?place=99", "doubt?row=0"]
+)
 def test_bad_questions_too(browser, query):
     browser.post("/api/audit/draw", k=3)
     answer = browser.client.get(f"/api/{query}")
@@ -85,7 +96,10 @@ def test_what_is_refused_is_logged_in_one_line_without_what_was_sent(browser, ca
     with caplog.at_level(logging.WARNING, "chary.review"):
         browser.post("/api/audit", 400, place=1, answer="unknown")
         browser.client.get("/api/nothing?cell=secret")
-    assert [record.getMessage() for record in caplog.records] == ["400 POST /api/audit", "404 GET /api/nothing"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "400 POST /api/audit",
+        "404 GET /api/nothing",
+    ]
 
 
 def test_a_body_is_bounded_whatever_it_says(browser):
@@ -95,7 +109,10 @@ def test_a_body_is_bounded_whatever_it_says(browser):
     ):  # of the second no length is told
         answer = browser.client.post("/api/audit", content=content, headers=JSON)
         assert (answer.status_code, answer.json()) == (413, {"error": "The answer is too long."})
-    assert browser.client.post("/api/audit", content=b" " * MOST_POSTED, headers=JSON).status_code == 400
+    assert (
+        browser.client.post("/api/audit", content=b" " * MOST_POSTED, headers=JSON).status_code
+        == 400
+    )
     promised = {**JSON, "content-length": str(MOST_POSTED + 1)}  # what is promised may never come
     assert browser.client.post("/api/audit", content=b"{}", headers=promised).status_code == 413
 

@@ -21,7 +21,9 @@ pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 browsing = runpy.run_path(str(HERE / "browsing.py"))
 served, chromium, Visitor = (browsing[name] for name in ("served", "chromium", "Visitor"))
 hostile = runpy.run_path(str(HERE / "hostile_tables.py"))
-needs_browser = pytest.mark.skipif(not browsing["CHROMIUM"], reason="there is no Chromium on this machine")
+needs_browser = pytest.mark.skipif(
+    not browsing["CHROMIUM"], reason="there is no Chromium on this machine"
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,9 @@ def browser():
 @pytest.fixture(scope="module")
 def customers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("customers")
-    subprocess.run([sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True)
+    subprocess.run(
+        [sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True
+    )
     return folder / "customers.csv"
 
 
@@ -66,7 +70,12 @@ def leaves(visitor):
         "Object.fromEntries([...document.querySelectorAll('#fields > div')].map((one) => "
         "[one.querySelector('dt').textContent, one.querySelector('dd').textContent]))"
     )
-    joy = float(cells["visits"]) + 1.5 * (cells["plan"] == "gold") + 0.03 * (float(cells["age"]) - 45) - 3.5
+    joy = (
+        float(cells["visits"])
+        + 1.5 * (cells["plan"] == "gold")
+        + 0.03 * (float(cells["age"]) - 45)
+        - 3.5
+    )
     return "2" if joy < 0 else "1"
 
 
@@ -134,7 +143,9 @@ def truth_shows_the_interval_and_accepts(visitor):
     after = truth["bars"][0]
     assert visitor.text("headline") == f"{percent(after['low'])} to {percent(after['high'])} right"
     picture = page.locator("#accuracy .range").first
-    assert float(picture.get_attribute("x").rstrip("%")) == pytest.approx(100 * after["low"], abs=0.01)
+    assert float(picture.get_attribute("x").rstrip("%")) == pytest.approx(
+        100 * after["low"], abs=0.01
+    )
     promised = page.locator("#accuracy .mark").first.get_attribute("x1")
     assert float(promised.rstrip("%")) == pytest.approx(100 * after["mark"], abs=0.01)
     last = truth["acceptance"][-1]
@@ -175,7 +186,9 @@ def doubtful_labels_are_accepted_changed_skipped_and_taken_back(visitor, custome
     assert answers_of(check) == [proposed]
     second = visitor.text("row-title")
     visitor.press("s")
-    page.wait_for_function("(t) => document.getElementById('row-title').textContent !== t", arg=second)
+    page.wait_for_function(
+        "(t) => document.getElementById('row-title').textContent !== t", arg=second
+    )
     assert len(answers_of(check)) == 1  # a row that is skipped is left as it is
     other = {"yes": "1", "no": "2"}[visitor.text("proposed")]
     visitor.type_answer(other, "saved")
@@ -298,7 +311,8 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
         rows = list(csv.reader(file))
     table.write_text(
         "\n".join(
-            ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]]) for i, row in enumerate(rows)
+            ",".join([*row[1:6], "churn_by_vendor" if i == 0 else "yn"[i % 2]])
+            for i, row in enumerate(rows)
         )
     )
     bench = begin([str(table)], Options(labels=("churn_by_vendor",)))
@@ -320,7 +334,9 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
 
 
 @needs_browser
-@pytest.mark.parametrize(("seed", "rows", "learn"), [(7, 40, True), (6, 20, False), (12, 100, False)])
+@pytest.mark.parametrize(
+    ("seed", "rows", "learn"), [(7, 40, True), (6, 20, False), (12, 100, False)]
+)
 def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path):
     """Everything hostile at once, learned too; very many columns; 40 classes. 200 more in tests/stress."""
     from chary.review import begin

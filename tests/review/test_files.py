@@ -32,7 +32,13 @@ def test_only_what_this_page_wrote_is_overwritten_unasked(tmp_path):
 def test_files_are_those_of_the_commands(tmp_path):
     table = Table(pl.DataFrame({"a": [1]}), "t.csv", ",", path=str(tmp_path / "t.csv"))
     names = [path.name for path in paths_of(table, judged=False)]
-    assert names == ["t.audit.csv", "t.check.csv", "t.labeled.csv", "t.model.chary", "t.report.html"]
+    assert names == [
+        "t.audit.csv",
+        "t.check.csv",
+        "t.labeled.csv",
+        "t.model.chary",
+        "t.report.html",
+    ]
     assert paths_of(table, judged=True)[:3] == (
         tmp_path / "t.judge.csv",
         tmp_path / "t.check.csv",
@@ -58,7 +64,10 @@ def test_files_of_others_stay_until_that_is_said(tmp_path):
     assert (told["report"]["ours"], told["report"]["stale"]) == (False, True)
     assert outputs.write(writers, "second", overwrite=True) == []
     assert report.read_text() == "ours"
-    assert [file["stale"] for file in outputs.files(["labels", "report"], "second")] == [False, False]
+    assert [file["stale"] for file in outputs.files(["labels", "report"], "second")] == [
+        False,
+        False,
+    ]
     assert [file["stale"] for file in outputs.files(["labels", "report"], "third")] == [True, True]
 
 
@@ -89,9 +98,14 @@ def test_links_are_left_alone(animals, enter):
     browser = enter(begin([str(path)], options))
     browser.bench.learn()
     browser.wait()
-    assert "Not written by this page: animals.labeled.csv" in browser.post("/api/write", 409)["error"]
+    assert (
+        "Not written by this page: animals.labeled.csv" in browser.post("/api/write", 409)["error"]
+    )
     row = browser.get("/api/doubt")["row"]["number"]
-    assert "leads nowhere" in browser.post("/api/doubt", 503, row=row, answer="dog", expected="")["error"]
+    assert (
+        "leads nowhere"
+        in browser.post("/api/doubt", 503, row=row, answer="dog", expected="")["error"]
+    )
     assert all(one.is_symlink() and not one.exists() for one in (paths.labels, paths.check))
     paths.check.unlink()
     browser.post("/api/doubt", row=row, answer="dog", expected="")
@@ -127,22 +141,36 @@ def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
         assert filling.rows[place - 1].number == row
     assert bench.sheets.to_check(unlabelled[1], "cat")[1] == 2
     sheet = pl.read_csv(bench.paths.check, infer_schema=False)
-    assert sheet.columns == ["chary_row", "animal", "chary_guess", "size", "speed", "name", "chary_classes"]
+    assert sheet.columns == [
+        "chary_row",
+        "animal",
+        "chary_guess",
+        "size",
+        "speed",
+        "name",
+        "chary_classes",
+    ]
     assert sheet["chary_guess"].to_list() == ["dog"] * 3
-    assert all(token.startswith(f"check {k}/{k}: row") for k, token in enumerate(sheet["chary_row"], 1))
+    assert all(
+        token.startswith(f"check {k}/{k}: row") for k, token in enumerate(sheet["chary_row"], 1)
+    )
     filling.answer(2, "cat")
     assert bench.sheets.checked_rows() == {unlabelled[1]: "cat"}
 
 
 @pytest.mark.parametrize("name", [*_PLACES, "unlabeled", "delimiter", "missing"])
 def test_a_parameter_is_said_in_words_of_the_page(name):
-    said = page_sentence(TableError("It is odd; pass ", Parameter(name, "x"), " or ", Parameter(name), "."))
+    said = page_sentence(
+        TableError("It is odd; pass ", Parameter(name, "x"), " or ", Parameter(name), ".")
+    )
     assert not re.search(r"--|=|parameter", said)
     assert "'x'" in said
 
 
 def test_steps_are_plain_words_and_other_errors_their_text():
-    assert page_sentence(TableError("No row; ", Step("fill", "fill it in."))) == "No row; fill it in."
+    assert (
+        page_sentence(TableError("No row; ", Step("fill", "fill it in."))) == "No row; fill it in."
+    )
     assert page_sentence(FileNotFoundError(2, "No such file")) == "[Errno 2] No such file"
     assert "does not fit into memory" in page_sentence(MemoryError())
     assert page_sentence(KeyError("a")).startswith("A mistake in chary itself (KeyError")

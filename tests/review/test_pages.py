@@ -114,10 +114,23 @@ def test_answers_are_classes_new_ones_skips_or_nothing():
 
 
 def test_cells_come_in_order_as_a_person_reads_them():
-    cells = {"a": "12,000", "b": " ", "c": "x" * 200, "d": None, "e": 1 / 3, "f": [1, 2], "g": "1\n2", "h": "red"}
+    cells = {
+        "a": "12,000",
+        "b": " ",
+        "c": "x" * 200,
+        "d": None,
+        "e": 1 / 3,
+        "f": [1, 2],
+        "g": "1\n2",
+        "h": "red",
+    }
     found = fields_of(cells, list("hgfedcba"))
     assert [field["name"] for field in found] == list("hgfedcba")
-    days = {"a": datetime(2024, 5, 1), "b": "2024-05-01T00:00:00.000000", "c": datetime(2024, 5, 1, 9, 30)}
+    days = {
+        "a": datetime(2024, 5, 1),
+        "b": "2024-05-01T00:00:00.000000",
+        "c": datetime(2024, 5, 1, 9, 30),
+    }
     texts = [field["text"] for field in fields_of(days, list("abc"))]
     assert texts == ["2024-05-01", "2024-05-01", "2024-05-01 09:30:00"]
     assert found[3]["text"] == "0.3333333333"
@@ -147,7 +160,11 @@ def test_what_is_no_number_is_refused(text):
 def test_labels_of_a_model(labelled):
     found, audit = truth_of_labels(labelled), labelled.audit
     after, before = found["bars"]
-    assert (before["low"], before["high"], before["n"]) == (audit.accuracy.low, audit.accuracy.high, 12)
+    assert (before["low"], before["high"], before["n"]) == (
+        audit.accuracy.low,
+        audit.accuracy.high,
+        12,
+    )
     assert (after["low"], after["mark"]) == (audit.after.low, labelled.judged.correct.mean())
     assert found["headline"] == f"{percent(after['low'])} to {percent(after['high'])} right"
     assert "the first is approximate" in found["sentences"][0]
@@ -165,7 +182,10 @@ def test_what_can_be_accepted_is_what_the_job_would_accept(bench, labelled, monk
     for error in (0.2, 0.3):
         asked = labelled.at_error(error)
         n_answered = labelled.audit.acceptor.answered.n_from(asked.audit.asked.threshold)
-        assert levels[error]["n_accepted"] == int((asked.accept & ~labelled.labels.labeled).sum()) + n_answered
+        assert (
+            levels[error]["n_accepted"]
+            == int((asked.accept & ~labelled.labels.labeled).sum()) + n_answered
+        )
     counts = [one["n_accepted"] for one in page["acceptance"]]
     assert counts == sorted(counts)  # a larger error never takes rows away
     assert page["rows_to_accept"] == (~labelled.labels.labeled).sum() + 12
@@ -193,7 +213,9 @@ def test_why_nothing_is_known_yet_is_said(browser):
     for place, answer in ((1, "?"), (2, "?"), (3, "dog")):
         browser.post("/api/audit", place=place, answer=answer, expected="")
     assert browser.get("/api/truth") == page  # fewer than two rows have a label
-    assert "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
+    assert (
+        "(planned) or all along" in browser.post("/api/audit/draw", 400, k=3, rule="often")["error"]
+    )
     assert "At most 5,000 rows" in browser.post("/api/audit/draw", 400, k=5_001)["error"]
 
 

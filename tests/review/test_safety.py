@@ -80,13 +80,17 @@ def test_tokens_and_cookies_are_compared_in_constant_time(friend, monkeypatch):
     assert len(compared) == 2
 
 
-@pytest.mark.parametrize("path", ["/", "/api/state", "/assets/review.js", "/report", "/download/labels"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api/state", "/assets/review.js", "/report", "/download/labels"]
+)
 def test_nothing_is_shown_without_the_cookie(stranger, path):
     refused(stranger.get(path))
     stranger.cookies.set(f"chary_{PORT}", "x")
     refused(stranger.get(path))
     stranger.cookies.clear()
-    refused(stranger.get(path, headers={"cookie": f"chary_{PORT}={TOKEN}"}))  # the token is no cookie
+    refused(
+        stranger.get(path, headers={"cookie": f"chary_{PORT}={TOKEN}"})
+    )  # the token is no cookie
 
 
 def test_another_server_of_this_machine_has_another_cookie(safety):
@@ -125,7 +129,9 @@ def test_two_hosts_are_none(safety, friend):
     async def send(message):
         sent.append(message)
 
-    asyncio.run(safety({**scope, "headers": [*hosts, (b"cookie", f"{name}={value}".encode())]}, None, send))
+    asyncio.run(
+        safety({**scope, "headers": [*hosts, (b"cookie", f"{name}={value}".encode())]}, None, send)
+    )
     assert sent[0]["status"] == 403
     assert called == []
 
@@ -145,12 +151,18 @@ def test_two_hosts_are_none(safety, friend):
     ],
 )
 def test_only_the_page_itself_writes(friend, headers):
-    refused(friend.post("/api/learn", content="{}", headers={"content-type": "application/json", **headers}))
+    refused(
+        friend.post(
+            "/api/learn", content="{}", headers={"content-type": "application/json", **headers}
+        )
+    )
 
 
 @pytest.mark.parametrize("headers", [{"sec-fetch-site": "same-origin"}, {"origin": ORIGIN}, GOOD])
 def test_the_page_itself_writes(friend, headers):
-    answer = friend.post("/api/learn", content='{"a": 1}', headers={"content-type": "application/json", **headers})
+    answer = friend.post(
+        "/api/learn", content='{"a": 1}', headers={"content-type": "application/json", **headers}
+    )
     assert answer.text == "in"
     assert called == [("POST", "/api/learn", b'{"a": 1}')]
 
@@ -174,11 +186,20 @@ def test_there_are_no_other_methods(friend, method):
 
 
 def test_every_answer_keeps_to_itself(friend, stranger):
-    for answer in (friend.get("/"), stranger.get("/x"), friend.post("/api/learn", content="{}", headers=GOOD)):
+    for answer in (
+        friend.get("/"),
+        stranger.get("/x"),
+        friend.post("/api/learn", content="{}", headers=GOOD),
+    ):
         headers = answer.headers
         policy = headers["content-security-policy"]
         assert policy.startswith("default-src 'none'")
-        for rule in ("script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'self'"):
+        for rule in (
+            "script-src 'self'",
+            "style-src 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'self'",
+        ):
             assert rule in policy
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
@@ -192,7 +213,10 @@ def test_every_answer_keeps_to_itself(friend, stranger):
 
 def test_a_refusal_is_one_line_without_token_or_cells(stranger, caplog):
     with caplog.at_level(logging.WARNING, "chary.review"):
-        stranger.get("/api/audit%0a%1b[31mred?token=abc&cell=secret", headers={"origin": "http://evil.example"})
+        stranger.get(
+            "/api/audit%0a%1b[31mred?token=abc&cell=secret",
+            headers={"origin": "http://evil.example"},
+        )
         stranger.get("/?token=nearly-the-token")
         stranger.post("/api/audit", content='{"answer": "secret"}', headers=GOOD)
     lines = [record.getMessage() for record in caplog.records]

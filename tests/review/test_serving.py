@@ -43,7 +43,9 @@ def test_the_command_serves_opens_a_browser_and_ends_with_a_sentence(served, ani
     base, token = url.split("/?token=")
     with urllib.request.urlopen(url, timeout=60) as answer:
         cookie = answer.headers["set-cookie"].split(";")[0]
-    with urllib.request.urlopen(urllib.request.Request(base, headers={"cookie": cookie}), timeout=60) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(base, headers={"cookie": cookie}), timeout=60
+    ) as answer:
         assert b"animals.csv" in answer.read()
     with pytest.raises(urllib.error.HTTPError, match="403"):
         urllib.request.urlopen(base, timeout=60)
@@ -62,11 +64,15 @@ def test_the_command_serves_opens_a_browser_and_ends_with_a_sentence(served, ani
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "The page has ended. No answer was given." in out
-    assert f"Go on:  chary review {animals[0]} --target animal" in out.replace("\n", " ").replace("   ", "  ")
+    assert f"Go on:  chary review {animals[0]} --target animal" in out.replace("\n", " ").replace(
+        "   ", "  "
+    )
     assert "403 GET /: Open the address that the command printed." in err
     assert len(err.splitlines()) == 1
     assert token not in err
-    assert {place for _, place, _ in sockets()} == {"127.0.0.1"}  # listens here, and connects to nothing else
+    assert {place for _, place, _ in sockets()} == {
+        "127.0.0.1"
+    }  # listens here, and connects to nothing else
     assert not door.exists()
     assert not door.parent.exists()
 
@@ -84,6 +90,8 @@ def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():
         host, port = bound.getsockname()
         assert host == "127.0.0.1"
         with socket.create_connection((host, port), timeout=10), bound.accept()[0] as taken:
-            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)  # answers are sent without delay
+            assert taken.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY
+            )  # answers are sent without delay
         with pytest.raises(TableError, match=f"Port {port} cannot be used"):
             _bind(port)

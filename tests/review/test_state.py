@@ -23,7 +23,9 @@ def answers_in(path, column="animal"):
     return pl.read_csv(path, infer_schema=False)[column].fill_null("").to_list()
 
 
-def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(animals, enter, capsys):
+def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
+    animals, enter, capsys
+):
     path, truth = animals
     bench = begin([str(path)], ANIMALS)
     browser = enter(bench)
@@ -51,15 +53,26 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
     state = browser.get("/api/state")
     assert (state["stale"], state["learned"]) == (False, True)
     result = browser.get("/api/result")
-    assert [file["written"] and file["ours"] and not file["stale"] for file in result["files"]] == [True] * 3
+    assert [file["written"] and file["ours"] and not file["stale"] for file in result["files"]] == [
+        True
+    ] * 3
     assert {"chary_label", "chary_accept"} <= set(result["columns"])
-    downloads = {kind: browser.client.get(f"/download/{kind}").content for kind in ("labels", "model", "report")}
-    assert "style-src 'unsafe-inline'" in browser.client.get("/report").headers["content-security-policy"]
+    downloads = {
+        kind: browser.client.get(f"/download/{kind}").content
+        for kind in ("labels", "model", "report")
+    }
+    assert (
+        "style-src 'unsafe-inline'"
+        in browser.client.get("/report").headers["content-security-policy"]
+    )
 
     command = result["command"]
     assert "--checked" in command
     out = path.parent / "again"
-    assert main([*command.replace(str(path.parent), f"{path.parent}").split()[1:], "--out", str(out)]) == 0
+    assert (
+        main([*command.replace(str(path.parent), f"{path.parent}").split()[1:], "--out", str(out)])
+        == 0
+    )
     capsys.readouterr()
     assert (out / "animals.labeled.csv").read_bytes() == downloads["labels"]
     assert (out / "animals.model.chary").read_bytes() == downloads["model"]
@@ -101,7 +114,9 @@ def test_only_a_share_can_be_chosen_as_error(browser, animals):
     browser.label(animals[1], k=12)
     browser.wait()
     for error in (0, 1, True, "10%", 10**400, float("nan")):
-        assert browser.post("/api/accept", 400, error=error)["error"].startswith("The share of wrong labels")
+        assert browser.post("/api/accept", 400, error=error)["error"].startswith(
+            "The share of wrong labels"
+        )
     assert browser.bench.options.error is None
 
 
@@ -111,7 +126,9 @@ def test_skip_undo_another_class_and_conflicts(animals, enter):
     browser.post("/api/audit/draw", k=6)
     sheet = path.with_name("animals.audit.csv")
     assert browser.post("/api/audit", place=1, answer="?", expected="")["skipped"] == 1
-    assert browser.post("/api/audit", place=2, answer=" fox ", expected="")["keys"][2]["name"] == "fox"
+    assert (
+        browser.post("/api/audit", place=2, answer=" fox ", expected="")["keys"][2]["name"] == "fox"
+    )
     undone = browser.post("/api/audit", place=1, answer="", expected="?")
     assert undone["row"]["place"] == 1
     assert answers_in(sheet) == ["", "fox", "", "", "", ""]
@@ -154,15 +171,23 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
         assert page["interval"] is None
         assert not browser.get("/api/truth")["ready"]
         row = page["row"]
-        assert not {"chary_label", "chary_confidence", "animal"} & {field["name"] for field in row["fields"]}
+        assert not {"chary_label", "chary_confidence", "animal"} & {
+            field["name"] for field in row["fields"]
+        }
         assert not set(row) & {"proposed", "confidence", "label"}
-        page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
+        page = browser.post(
+            "/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected=""
+        )
     assert "being audited" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
-    assert browser.get(f"/api/doubt?row={row['row']}")["row"] is None  # nor is an opinion shown of it
+    assert (
+        browser.get(f"/api/doubt?row={row['row']}")["row"] is None
+    )  # nor is an opinion shown of it
     browser.wait()
 
 
-def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(animals, enter, capsys):
+def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_same(
+    animals, enter, capsys
+):
     path, truth = animals
     browser = enter(begin([str(path)], ANIMALS))
     page = browser.post("/api/audit/draw", k=12, rule="live")
@@ -171,7 +196,9 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
     intervals = []
     for _ in range(7):
         row = page["row"]
-        page = browser.post("/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected="")
+        page = browser.post(
+            "/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected=""
+        )
         intervals.append(page["interval"].startswith("After 5 rows"))
     assert intervals == [False] * 4 + [True] * 3
     assert browser.post("/api/audit/draw", k=12, rule="planned")["rule"] == "live"
@@ -179,7 +206,10 @@ def test_live_the_interval_holds_whenever_one_stops_and_the_command_says_the_sam
     browser.wait()
     truth = browser.get("/api/truth")
     assert "whenever you stop" in truth["sentences"][0]
-    assert "Only the accuracy is shown until all 12 drawn rows are answered (5 are left)" in truth["sentences"][1]
+    assert (
+        "Only the accuracy is shown until all 12 drawn rows are answered (5 are left)"
+        in truth["sentences"][1]
+    )
     assert (truth["acceptance"], truth["classes"], truth["matrix"]) == ([], {}, None)
     assert "Only the accuracy is shown" in browser.post("/api/accept", 400, error=0.3)["error"]
     (found,) = truth["bars"]
@@ -216,7 +246,10 @@ def test_a_table_changed_meanwhile_is_noticed_and_nothing_is_written(browser, an
         "learn": {},
         "kind": {"column": "size", "kind": "text"},
     }.items():
-        assert "until this page is started again" in browser.post(f"/api/{write}", 409, **body)["error"]
+        assert (
+            "until this page is started again"
+            in browser.post(f"/api/{write}", 409, **body)["error"]
+        )
     assert answers_in(browser.bench.paths.audit) == [""] * 4
 
 
@@ -240,7 +273,9 @@ def test_files_of_others_are_not_overwritten_unasked(animals, enter):
     assert theirs.read_text() == "theirs"
     files = {file["kind"]: file for file in browser.get("/api/result")["files"]}
     assert [files[kind]["ours"] for kind in ("labels", "model", "report")] == [False, True, True]
-    assert "Not written by this page: animals.labeled.csv" in browser.post("/api/write", 409)["error"]
+    assert (
+        "Not written by this page: animals.labeled.csv" in browser.post("/api/write", 409)["error"]
+    )
     assert theirs.read_text() == "theirs"
     browser.post("/api/write", overwrite=True)
     assert theirs.read_text().startswith("size,")
@@ -295,7 +330,9 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
     out = path.parent / "again"
     assert main([*result["command"].split()[1:], "--out", str(out)]) == 0
     capsys.readouterr()
-    assert (out / "mails.judged.csv").read_bytes() == path.with_name("mails.judged.csv").read_bytes()
+    assert (out / "mails.judged.csv").read_bytes() == path.with_name(
+        "mails.judged.csv"
+    ).read_bytes()
 
 
 def test_labels_that_have_changed_since_the_draw_are_said_above_the_figures(rules, enter):
@@ -348,7 +385,9 @@ def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench)
     before = SimpleNamespace(codes=codes, labels=SimpleNamespace(classes=np.array(["cat", "dog"])))
     watch = bench.job.stopping(filling, before)
     assert watch.labels == ["cat", "cat", "dog", "cat", "cat"]
-    assert watch.population == bench.job.population == 240 - sum(one.rows for one in bench.job.values)
+    assert (
+        watch.population == bench.job.population == 240 - sum(one.rows for one in bench.job.values)
+    )
     assert bench.job.stopping(filling, None) is None
 
 
@@ -419,10 +458,16 @@ def test_without_a_target_the_page_offers_columns_and_their_values(tickets, ente
         assert browser.client.get(path).status_code == 404
     values = browser.get("/api/start?target=state")["values"]
     ticks = {one["name"]: (one["rows"], one["is_label"], one["is_doubtful"]) for one in values}
-    assert ticks == {"Fixed": (40, True, False), "wontfix": (20, True, False), "offen": (20, False, True)}
+    assert ticks == {
+        "Fixed": (40, True, False),
+        "wontfix": (20, True, False),
+        "offen": (20, False, True),
+    }
     assert "has no column" in browser.client.get("/api/start?target=x").json()["error"]
 
-    page = browser.post("/api/labels", task="label", target="state", unlabeled=["offen"], classes=[])
+    page = browser.post(
+        "/api/labels", task="label", target="state", unlabeled=["offen"], classes=[]
+    )
     assert (page["labelled"], browser.bench.job.classes) == (60, ["Fixed", "wontfix"])
     browser.wait()
     assert browser.bench.result.labels.labeled.sum() == 60
@@ -432,13 +477,17 @@ def test_without_a_target_the_page_offers_columns_and_their_values(tickets, ente
 
 
 def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter):
-    tickets.write_text(tickets.read_text().replace(",wontfix,A", ",99,A").replace(",wontfix,B", ",duplicate,B"))
+    tickets.write_text(
+        tickets.read_text().replace(",wontfix,A", ",99,A").replace(",wontfix,B", ",duplicate,B")
+    )
     for options in (Options(target="state"), Options(labels=("state",))):
         browser = enter(begin([str(tickets)], options))
         page = browser.get("/api/start")
         assert (page["target"], page["task"]) == ("state", "judge" if options.labels else "label")
         assert [one["name"] for one in page["values"] if not one["is_label"]] == ["offen", "99"]
-    page = browser.post("/api/labels", task="judge", target="state", unlabeled=["offen", "99"], classes=[])
+    page = browser.post(
+        "/api/labels", task="judge", target="state", unlabeled=["offen", "99"], classes=[]
+    )
     assert (browser.get("/api/state")["kind"], page["labelled"]) == ("judge", 50)
 
 

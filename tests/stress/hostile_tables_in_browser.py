@@ -2,9 +2,10 @@
 
     python tests/stress/hostile_tables_in_browser.py [--tables 200] [--learn 8]
 
-Every table is opened, rows are drawn and answered by keyboard, and all pages looked at, as wide as on a phone: no
-script runs, no element or attribute comes of a cell, no other server is asked, only tables scroll sideways.
-Of the first few the labels are learned as well, with short training: every page then has something to show.
+Every table is opened, rows are drawn and answered by keyboard, and all pages looked at, as wide as
+on a phone: no script runs, no element or attribute comes of a cell, no other server is asked, only
+tables scroll sideways. Of the first few the labels are learned as well, with short training: every
+page then has something to show.
 """
 
 import argparse
@@ -26,7 +27,9 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--learn", type=int, default=8)
     asked = parser.parse_args()
-    browsing, hostile = (runpy.run_path(str(REVIEW / f"{name}.py")) for name in ("browsing", "hostile_tables"))
+    browsing, hostile = (
+        runpy.run_path(str(REVIEW / f"{name}.py")) for name in ("browsing", "hostile_tables")
+    )
     logging.getLogger("chary.review").setLevel(logging.ERROR)
     _train_shortly()
     walked, failed, requests, start = Counter(), 0, 0, time.perf_counter()

@@ -2,8 +2,9 @@
 
     python tests/stress/kill_answers.py
 
-Each answer is confirmed by the page, then the server is killed and started again. Then the same with the server
-killed while an answer is under way: such an answer is there or not, and all before it are.
+Each answer is confirmed by the page, then the server is killed and started again. Then the same
+with the server killed while an answer is under way: such an answer is there or not, and all before
+it are.
 """
 
 import os
@@ -23,7 +24,9 @@ N = 30
 
 
 def answers_of(server):
-    return [server.get(f"/api/audit?place={place}")["row"]["answer"] for place in range(1, 2 * N + 1)]
+    return [
+        server.get(f"/api/audit?place={place}")["row"]["answer"] for place in range(1, 2 * N + 1)
+    ]
 
 
 def main():
@@ -42,14 +45,20 @@ def main():
             confirmed[place - 1] = answer
             server = Server(path)
             lost += answers_of(server) != confirmed
-        print(f"{N} answers, the server killed after each: {lost} restarts that differ from what was confirmed")
+        print(
+            f"{N} answers, the server killed after each: {lost} restarts that differ from what was confirmed"
+        )
         there = lost = 0
         for place in range(N + 1, 2 * N + 1):
             receipts = []
 
             def write(place=place, receipts=receipts, server=server):
                 try:
-                    receipts.append(server.post("/api/audit", place=place, answer="yes", expected="")["answered"])
+                    receipts.append(
+                        server.post("/api/audit", place=place, answer="yes", expected="")[
+                            "answered"
+                        ]
+                    )
                 except Exception:
                     return
 
@@ -60,7 +69,9 @@ def main():
             thread.join()
             server = Server(path)
             found = answers_of(server)
-            lost += found[: place - 1] != confirmed[: place - 1] or (bool(receipts) and found[place - 1] != "yes")
+            lost += found[: place - 1] != confirmed[: place - 1] or (
+                bool(receipts) and found[place - 1] != "yes"
+            )
             there += found[place - 1] == "yes"
             confirmed = found
         parts = [name for name in os.listdir(folder) if name.endswith(".part")]

@@ -2,8 +2,9 @@
 
     python tests/stress/kill_fill.py --times 40
 
-A pseudo-terminal shows the sheet; keys are pressed as soon as the screen counts the answer before. The kill comes
-some milliseconds after the last key, at another moment each time: before, during or after its answer is saved.
+A pseudo-terminal shows the sheet; keys are pressed as soon as the screen counts the answer before.
+The kill comes some milliseconds after the last key, at another moment each time: before, during or
+after its answer is saved.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Person:
         command = [*CHARY, "audit", "fill", str(sheet)]
         streams = {"stdin": inside, "stdout": inside, "stderr": inside}
         self.process = subprocess.Popen(
-            command, env={**environment(), "TERM": "xterm", "COLUMNS": "100", "LINES": "40"}, **streams
+            command,
+            env={**environment(), "TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+            **streams,
         )
         os.close(inside)
         self.screen = b""
@@ -102,7 +105,9 @@ def main() -> int:
             elif found == typed:
                 n_lost_unseen += 1
             else:
-                broken.append(f"kill {k}: {len(typed)} answers were confirmed, the sheet holds {len(found)}")
+                broken.append(
+                    f"kill {k}: {len(typed)} answers were confirmed, the sheet holds {len(found)}"
+                )
                 typed = found
             if not pl.read_csv(sheet, infer_schema=False).drop("kind").equals(before):
                 broken.append(f"kill {k}: other cells of the sheet were changed")

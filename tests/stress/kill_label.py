@@ -2,9 +2,9 @@
 
     python tests/stress/kill_label.py --times 40
 
-Half of the moments are spread over the whole run; at the others the process kills itself before the n-th step of
-putting its files in their place (a flush to the disk, a link, a renaming, a removal), for every n there is. All
-runs share a folder, so each meets what the one before it left.
+Half of the moments are spread over the whole run; at the others the process kills itself before the
+n-th step of putting its files in their place (a flush to the disk, a link, a renaming, a removal),
+for every n there is. All runs share a folder, so each meets what the one before it left.
 """
 
 from __future__ import annotations
@@ -45,9 +45,17 @@ def main() -> int:
             return content.startswith(b"<!doctype html>") and content.rstrip().endswith(b"</html>")
 
         def look(when: str, was_killed: bool = True) -> None:
-            found = {file.name: file.read_bytes() for file in folder.glob("[!.]*")} if folder.is_dir() else {}
-            seen["none" if not found else "all" if len(found) == len(NAMES) else "some"] += was_killed
-            broken.extend(f"{when}: {file} is not whole" for file in found if not is_whole(file, found[file]))
+            found = (
+                {file.name: file.read_bytes() for file in folder.glob("[!.]*")}
+                if folder.is_dir()
+                else {}
+            )
+            seen["none" if not found else "all" if len(found) == len(NAMES) else "some"] += (
+                was_killed
+            )
+            broken.extend(
+                f"{when}: {file} is not whole" for file in found if not is_whole(file, found[file])
+            )
             seen["left"] += len(remains(folder))
             if NAMES[0] in found and len(found) < len(NAMES):
                 broken.append(f"{when}: {NAMES[0]} is there without {set(NAMES) - set(found)}")

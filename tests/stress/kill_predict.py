@@ -3,9 +3,9 @@
     python tests/stress/kill_predict.py --times 20
 
 Each round has a folder of its own: a run is killed at some
-moment, or kills itself before the n-th step of putting files in their place; then the same command is run to its
-end. What was there after the kill must be whole and must not be made again. At last workers of a Dask cluster are
-killed while it is at work.
+moment, or kills itself before the n-th step of putting files in their place; then the same command
+is run to its end. What was there after the kill must be whole and must not be made again. At last
+workers of a Dask cluster are killed while it is at work.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("[!._]*")}
 
 
-def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[str, int], when: str) -> list[str]:
+def resumed(
+    words: list[object], out: Path, whole: dict[str, bytes], seen: dict[str, int], when: str
+) -> list[str]:
     """What is wrong after a kill, and after the same command once more."""
     found = outputs(out)
     seen["none" if not found else "all" if len(found) == len(whole) else "some"] += 1
@@ -92,7 +94,9 @@ def resumed(words: list[object], out: Path, whole: dict[str, bytes], seen: dict[
     return wrong + [f"{when}: {path} stays" for path in remains(out)]
 
 
-def dask_worker_killed(words: list[object], out: Path, whole: dict[str, bytes], rng: random.Random) -> list[str]:
+def dask_worker_killed(
+    words: list[object], out: Path, whole: dict[str, bytes], rng: random.Random
+) -> list[str]:
     """What is wrong if a worker of a cluster is killed while it is at work."""
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         with Client(cluster) as client:

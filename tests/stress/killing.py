@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 CHARY = [sys.executable, "-m", "chary"]
-# A process that kills itself before the n-th step of putting files in their place, n being its first argument.
+# A process that kills itself before the n-th step of putting files in their place, n being its
+# first argument.
 KILLING = """
 import os, signal, sys
 n, steps = int(sys.argv.pop(1)), []
@@ -31,7 +32,10 @@ sys.exit(main())
 
 def make_table(path: Path, n_rows: int = 300) -> Path:
     """Two columns that tell the class, of which every third row lacks it."""
-    rows = [f"{i * 37 % 100},{'red' if i % 2 else 'blue'},{label(i) if i % 3 else ''}" for i in range(n_rows)]
+    rows = [
+        f"{i * 37 % 100},{'red' if i % 2 else 'blue'},{label(i) if i % 3 else ''}"
+        for i in range(n_rows)
+    ]
     path.write_text("\n".join(["size,colour,kind", *rows]) + "\n", encoding="utf-8")
     return path
 
@@ -45,13 +49,22 @@ def run(*words: object, code: str = "", **options: object) -> subprocess.Complet
     """A command, to its end."""
     start = [sys.executable, "-c", code] if code else CHARY
     return subprocess.run(
-        [*start, *map(str, words)], capture_output=True, text=True, check=False, env=environment(), **options
+        [*start, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+        **options,
     )
 
 
 def run_and_kill(seconds: float, *words: object) -> bool:
     """Start a command and kill it, with all it started, after so many seconds; whether it had not ended before."""
-    options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    options = {
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        "start_new_session": True,
+    }
     with subprocess.Popen([*CHARY, *map(str, words)], env=environment(), **options) as process:
         try:
             process.wait(seconds)
@@ -63,7 +76,12 @@ def run_and_kill(seconds: float, *words: object) -> bool:
 
 def environment() -> dict[str, str]:
     """One thread each: there are many at once."""
-    return {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    return {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def remains(folder: Path) -> list[Path]:
@@ -75,7 +93,9 @@ def say_result(title: str, figures: dict[str, object], broken: list[str]) -> int
     """Print what was tried and found; the exit code."""
     width = max(map(len, figures))
     print(title)
-    print(f"{time.strftime('%Y-%m-%d', time.gmtime())}, Python {platform.python_version()}, {platform.system()}\n")
+    print(
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, Python {platform.python_version()}, {platform.system()}\n"
+    )
     for name, value in figures.items():
         print(f"{name:{width}}  {value}")
     print(f"{'promises broken':{width}}  {len(broken)}")

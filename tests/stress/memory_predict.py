@@ -2,8 +2,9 @@
 
     python tests/stress/memory_predict.py > benchmarks/results/stress_memory_predict.txt
 
-Files of one row group each, several hundred MiB as they are read: long texts, two long texts of a dictionary,
-3,000 columns, millions of rows. Memory that is no file's, the largest that /proc tells of the process.
+Files of one row group each, several hundred MiB as they are read: long texts, two long texts of a
+dictionary, 3,000 columns, millions of rows. Memory that is no file's, the largest that /proc tells
+of the process.
 """
 
 from __future__ import annotations
@@ -27,19 +28,34 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table = make_table(folder / "table.csv")
-        assert run("label", table, "-t", "kind", "--rounds", 0, "--learner", "linear").returncode == 0
+        assert (
+            run("label", table, "-t", "kind", "--rounds", 0, "--learner", "linear").returncode == 0
+        )
         for what, frame in tables():
             path = folder / f"{what}.parquet"
             frame.write_parquet(path, row_group_size=frame.height)
             del frame
             for allowed in ALLOWED:
-                words = ["predict", table.with_name("table.model.chary"), path, "--out", folder / "out", "--force"]
+                words = [
+                    "predict",
+                    table.with_name("table.model.chary"),
+                    path,
+                    "--out",
+                    folder / "out",
+                    "--force",
+                ]
                 code, peak, said = watched([*words, "--memory", allowed])
                 outcome = "labelled" if code == 0 else "refused"
-                figures[f"{what}, {path.stat().st_size >> 20} MiB, {allowed}"] = f"{outcome}, {peak >> 20} MiB"
+                figures[f"{what}, {path.stat().st_size >> 20} MiB, {allowed}"] = (
+                    f"{outcome}, {peak >> 20} MiB"
+                )
                 if peak > int(allowed[:-2]) * {"MB": 10**6, "GB": 10**9}[allowed[-2:]]:
                     broken.append(f"{what}, {allowed}: {peak >> 20} MiB")
-                if code not in (0, 1) or "Traceback" in said or (code == 1 and "--memory" not in said):
+                if (
+                    code not in (0, 1)
+                    or "Traceback" in said
+                    or (code == 1 and "--memory" not in said)
+                ):
                     broken.append(f"{what}, {allowed}: {said[-300:]}")
             path.unlink()
     return say_result("chary predict, memory taken beside memory allowed", figures, broken)

@@ -36,12 +36,18 @@ class Client:
         own = {"cookie": self.cookie} if self.cookie else {}
         if method == "POST":
             own |= {"content-type": "application/json", "origin": f"http://127.0.0.1:{self.port}"}
-        sent = {name.replace("_", "-"): value for name, value in {**own, **headers}.items() if value is not None}
+        sent = {
+            name.replace("_", "-"): value
+            for name, value in {**own, **headers}.items()
+            if value is not None
+        }
         host = sent.pop("host", None)
         connection.putrequest(method, path, skip_host=host is not None)
         if host is not None:
             connection.putheader("host", host)
-        data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        data = (
+            None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        )
         if data is not None and "content-length" not in sent:
             sent["content-length"] = str(len(data))
         for name, value in sent.items():

@@ -6,7 +6,9 @@ from threadpoolctl import threadpool_limits
 
 from studies.methods import FOUR
 
-PAIRS = [(k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")]
+PAIRS = [
+    (k, what) for k in ("softmax", "t_similarity") for what in ("ece", "auroc", "right", "wrong")
+]
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +40,13 @@ def plausible():
         points, classes = rng.normal(size=(30, 2)).tolist(), (np.arange(30) % 2).tolist()
         shapes = {
             "calibration_errors": lambda: {
-                f"{k}_{w}": float(rng.uniform()) for k in FOUR for w in ("ece", "ece_mass", "auroc", "notebook")
+                f"{k}_{w}": float(rng.uniform())
+                for k in FOUR
+                for w in ("ece", "ece_mass", "auroc", "notebook")
             },
-            "confidence_histogram": lambda: {f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")},
+            "confidence_histogram": lambda: {
+                f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")
+            },
             "leave_one_out": lambda: {"leave_one_out": float(rng.uniform(0.5, 1)), "accuracy": 0.7},
             "projections": lambda: {
                 "edges": np.linspace(-3, 3, 21).tolist(),
@@ -64,7 +70,8 @@ def plausible():
         }
         cells = study.cells(n_seeds=min(3, len(study.seeds)))
         return [
-            (cell, shapes.get(cell.measure, lambda: {"accuracy": float(rng.uniform(0.5, 1))})()) for cell in cells
+            (cell, shapes.get(cell.measure, lambda: {"accuracy": float(rng.uniform(0.5, 1))})())
+            for cell in cells
         ]
 
     return made_up

@@ -43,7 +43,11 @@ def test_more_from_the_same_source_is_as_biased_as_the_first_labels(tasks):
         centred = task.X[own] - task.X[own].mean(axis=0)
         scores = np.abs(centred @ np.linalg.svd(centred, full_matrices=False)[2][0])
         far[own] = scores.argsort().argsort() / len(scores)
-    first, same, random = far[task.labeled], far[extra_rows(task, SAME, 50)], far[extra_rows(task, RANDOM, 50)]
+    first, same, random = (
+        far[task.labeled],
+        far[extra_rows(task, SAME, 50)],
+        far[extra_rows(task, RANDOM, 50)],
+    )
     assert random.mean() == pytest.approx(0.5, abs=0.1)
     assert min(first.mean(), same.mean()) > random.mean() + 0.1
 

@@ -64,7 +64,9 @@ def test_diversity_moves_the_heads_and_not_the_prediction(blobs, short):
     assert np.array_equal(weak[0], strong[0])
     assert weak[1].shape == (150, 5, 2)
     assert not np.allclose(weak[1], strong[1])
-    assert {"t_similarity_notebook", "t_share_ece"} < set(calibration_errors(task, first_fit(task, 1.0)))
+    assert {"t_similarity_notebook", "t_share_ece"} < set(
+        calibration_errors(task, first_fit(task, 1.0))
+    )
 
 
 def test_the_first_layer_starts_as_torch_starts_it(blobs, monkeypatch):

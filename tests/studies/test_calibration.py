@@ -4,7 +4,12 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from studies.calibration import FIGURE_CALIBRATION, beside_the_papers_curves, calibration_curves, errors_by_gamma
+from studies.calibration import (
+    FIGURE_CALIBRATION,
+    beside_the_papers_curves,
+    calibration_curves,
+    errors_by_gamma,
+)
 from studies.results import import_results
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +27,9 @@ def made_up(labelings=("iid", "ssb"), **numbers):
 
 def test_panels_are_counted_by_shape():
     paper = calibration_curves()["cod_rna", "iid"].t_similarity
-    results = made_up(("iid",), softmax_notebook=0.5, t_similarity_notebook=lambda gamma: paper[gamma] / 50)
+    results = made_up(
+        ("iid",), softmax_notebook=0.5, t_similarity_notebook=lambda gamma: paper[gamma] / 50
+    )
     rows = beside_the_papers_curves(FIGURE_CALIBRATION, results).rows
     assert [row[0] for row in rows] == ["Cod-RNA", "Rice"]
     assert (rows[0][2], rows[0][-1]) == ("50.0 (64.8)", "1.0000")
@@ -36,7 +43,10 @@ def test_the_stored_results_contradict_the_paper():
     """On average over the sets the true error of T-similarity rises with the diversity."""
     results = import_results(ROOT / "studies" / "results" / "figure-calibration" / "cells.json.gz")
     rows = errors_by_gamma(FIGURE_CALIBRATION, results).rows
-    of_tsim = {labels: [float(row[3].split()[0]) for row in rows if row[0] == labels] for labels in ("IID", "SSB")}
+    of_tsim = {
+        labels: [float(row[3].split()[0]) for row in rows if row[0] == labels]
+        for labels in ("IID", "SSB")
+    }
     for errors in of_tsim.values():
         assert errors[-1] > errors[0]
         assert all(before < after for before, after in pairwise(errors[1:]))  # from gamma = 0.5 on

@@ -27,7 +27,9 @@ from studies.study import Task
 from studies.tables import TABLES, TABLES_PAPER
 
 FOLDER = Path(os.environ.get("CHARY_DATA", "")) / "tables"
-needs_tables = pytest.mark.skipif(not (FOLDER / "tables.csv").is_file(), reason="CHARY_DATA holds no tables")
+needs_tables = pytest.mark.skipif(
+    not (FOLDER / "tables.csv").is_file(), reason="CHARY_DATA holds no tables"
+)
 
 
 def rows_of_the_readme(table, spec, how, seed):
@@ -36,7 +38,9 @@ def rows_of_the_readme(table, spec, how, seed):
     if how == "random":
         return rng.permutation(len(table))[:n]
     if how == "group":
-        pool = np.flatnonzero((table[spec["group_column"]].astype("string") == spec["group_value"]).fillna(False))
+        pool = np.flatnonzero(
+            (table[spec["group_column"]].astype("string") == spec["group_value"]).fillna(False)
+        )
         return rng.permutation(pool)[:n]
     v = table[spec["bias_column"]]
     if spec["bias_kind"] == "date":
@@ -71,12 +75,16 @@ def test_labels_come_from_the_group_the_first_days_or_the_far_ends():
     frame = pl.DataFrame(
         {
             "site": ["a", None, "b", "a"] * 10,
-            "day": pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 2, 9), "1d", eager=True).reverse(),
+            "day": pl.date_range(
+                pl.date(2020, 1, 1), pl.date(2020, 2, 9), "1d", eager=True
+            ).reverse(),
             "size": [None, *[0.0] * 35, 50.0, -60.0, 70.0, 80.0],
         }
     )
     by_date = TableFacts("t", "y", 5, "day", "date", "site", "a")
-    assert set(labelled_rows(frame, by_date, "group", 0)) <= set(range(0, 40, 4)) | set(range(3, 40, 4))
+    assert set(labelled_rows(frame, by_date, "group", 0)) <= set(range(0, 40, 4)) | set(
+        range(3, 40, 4)
+    )
     assert sorted(labelled_rows(frame, by_date, "column", 0)) == [35, 36, 37, 38, 39]
     by_number = TableFacts("t", "y", 3, "size", "number", "", "")
     drawn = np.concatenate([labelled_rows(frame, by_number, "column", seed) for seed in range(20)])
@@ -105,7 +113,11 @@ def test_ordinal_codes_keep_numbers_and_rank_texts():
 
 
 def test_only_tables_with_a_group_draw_labels_from_it():
-    drawn = {(cell.dataset, cell.labeling) for cell in TABLES.cells(["fastfood", "tumours"], 1) if possible(cell)}
+    drawn = {
+        (cell.dataset, cell.labeling)
+        for cell in TABLES.cells(["fastfood", "tumours"], 1)
+        if possible(cell)
+    }
     assert ("fastfood", "group") not in drawn
     assert {("fastfood", "column"), ("tumours", "group")} <= drawn
 
@@ -115,7 +127,9 @@ def folder(tmp_path, monkeypatch):
     """A collection with a table of one's own and a damaged one."""
     (tmp_path / "tables").mkdir()
     columns = "name,target,n_labeled,bias_column,bias_kind,group_column,group_value\n"
-    (tmp_path / "tables" / "tables.csv").write_text(f"{columns}mine,y,4,x,number,,\ngone,y,4,x,number,,\n")
+    (tmp_path / "tables" / "tables.csv").write_text(
+        f"{columns}mine,y,4,x,number,,\ngone,y,4,x,number,,\n"
+    )
     frame = pl.DataFrame({"x": np.arange(30.0), "y": ["a", "b", None] * 10})
     frame.drop_nulls().write_parquet(tmp_path / "tables" / "mine.parquet")
     frame.write_parquet(tmp_path / "tables" / "weather.parquet")
@@ -129,19 +143,28 @@ def folder(tmp_path, monkeypatch):
 
 def test_tables_can_be_added_to_the_folder(folder):
     assert load_table("mine").codes.tolist() == [0, 1] * 10
-    assert find_table("mine").sha256 == hashlib.sha256((folder / "mine.parquet").read_bytes()).hexdigest()
+    assert (
+        find_table("mine").sha256
+        == hashlib.sha256((folder / "mine.parquet").read_bytes()).hexdigest()
+    )
     assert absent(["mine", "tweets", "tumours"]) == ["tweets"]
 
 
 def test_what_is_missing_damaged_or_unknown_is_said_in_a_sentence(folder):
-    with pytest.raises(DatasetError, match=r"tweets is not on this machine; set CHARY_DATA .* or choose tumours"):
+    with pytest.raises(
+        DatasetError, match=r"tweets is not on this machine; set CHARY_DATA .* or choose tumours"
+    ):
         load_table("tweets")
     with pytest.raises(DatasetError, match=r"weather\.parquet is not the table chary knows"):
         load_table("weather")
     for name in ("gone", "never"):
-        with pytest.raises(DatasetError, match=f"There is no table '{name}'; choose one of tumours"):
+        with pytest.raises(
+            DatasetError, match=f"There is no table '{name}'; choose one of tumours"
+        ):
             load_table(name)
-    pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", None, "b"]}).write_parquet(folder / "mine.parquet")
+    pl.DataFrame({"x": [1.0, 2.0, 3.0], "y": ["a", None, "b"]}).write_parquet(
+        folder / "mine.parquet"
+    )
     find_table.cache_clear()
     with pytest.raises(DatasetError, match="has rows without a label"):
         load_table("mine")
@@ -155,7 +178,9 @@ def test_without_a_folder_nothing_is_looked_up(monkeypatch):
 
 @pytest.fixture(scope="module")
 def draw():
-    return table_draw(next(cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "group"))
+    return table_draw(
+        next(cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "group")
+    )
 
 
 def test_a_draw_hides_all_labels_but_those_of_its_rows(draw):

@@ -45,7 +45,8 @@ def test_every_set_on_disk_is_the_data_described(name):
     assert len(classes) == facts.n_classes
     assert dataset.X.dtype in (np.float32, np.float64)
     assert np.isfinite(dataset.X).all()
-    # Rounding loses at most one label per class; the smallest class can give its labels of the iid scheme.
+    # Rounding loses at most one label per class; the smallest class can give its labels of the iid
+    # scheme.
     assert 0 <= facts.labels_per_class * facts.n_classes - facts.n_labeled <= facts.n_classes
     assert counts.min() * 0.75 > facts.labels_per_class
 
@@ -62,12 +63,16 @@ def test_fingerprints_are_those_of_the_data_and_move_with_any_change(name):
 
 def test_names_are_forgiving_and_unknown_ones_are_named():
     assert find("COIL-20") is find("coil20") is find("Coil_20")
-    with pytest.raises(DatasetError, match="no data set 'iris'; choose one of cod_rna, coil20, digits"):
+    with pytest.raises(
+        DatasetError, match="no data set 'iris'; choose one of cod_rna, coil20, digits"
+    ):
         load("iris")
 
 
 def test_a_missing_set_says_how_to_get_it(empty):
-    with pytest.raises(DatasetError, match=r"studies datasets fetch dry_bean.*CHARY_DATA.*dry_bean\.npz"):
+    with pytest.raises(
+        DatasetError, match=r"studies datasets fetch dry_bean.*CHARY_DATA.*dry_bean\.npz"
+    ):
         load("DryBean")
     assert {facts.name for facts in datasets.FACTS if facts.where} == {"digits"}
     assert facts_of("har").sha256 == find("har").sha256  # known without the data
@@ -75,7 +80,13 @@ def test_a_missing_set_says_how_to_get_it(empty):
 
 @needs_data
 def test_the_repeats_named_in_the_catalogue_are_there():
-    for name, repeats in {"cod_rna": 10084, "dna": 185, "phishing": 5270, "splice": 185, "svmguide1": 64}.items():
+    for name, repeats in {
+        "cod_rna": 10084,
+        "dna": 185,
+        "phishing": 5270,
+        "splice": 185,
+        "svmguide1": 64,
+    }.items():
         X = load(name).X
         assert len(X) - len(np.unique(X, axis=0)) == repeats
         assert str(repeats) in find(name).caution
@@ -85,7 +96,9 @@ def test_a_damaged_file_is_refused(empty, monkeypatch, tmp_path):
     monkeypatch.setenv("CHARY_DATA", str(tmp_path))
     path = tmp_path / "rice.npz"
     np.savez(path, X=np.zeros((3810, 7), np.float32), y=np.zeros(3810))
-    with pytest.raises(DatasetError, match=r"is not the Rice data: its content has another checksum"):
+    with pytest.raises(
+        DatasetError, match=r"is not the Rice data: its content has another checksum"
+    ):
         load("rice")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(DatasetError, match=r"not a readable \.npz archive"):
@@ -138,7 +151,10 @@ def serve():
     servers = []
 
     def start(files):
-        files = {path: body if isinstance(body, tuple) else (body, len(body)) for path, body in files.items()}
+        files = {
+            path: body if isinstance(body, tuple) else (body, len(body))
+            for path, body in files.items()
+        }
         server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, files))
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         servers.append(server)
@@ -167,7 +183,10 @@ def zipped(**members):
 @pytest.fixture
 def toy(monkeypatch, serve, empty):
     """A made-up set of 6 x 2 in the place of Svmguide1; call it with what the server sends."""
-    X, y = np.array([[1.5, 0], [0, 2.25], [1, 1], [3, 0], [0, 4], [7, 7]]), np.array([0, 1, 0, 1, 0, 1])
+    X, y = (
+        np.array([[1.5, 0], [0, 2.25], [1, 1], [3, 0], [0, 4], [7, 7]]),
+        np.array([0, 1, 0, 1, 0, 1]),
+    )
     known = replace(find("svmguide1"), n=6, d=2, sha256=content_checksum(X, y))
 
     def use(body, **changes):
@@ -200,8 +219,14 @@ def test_a_truncated_download_is_refused_and_leaves_nothing(toy, empty):
     [
         (b"<html>Not found</html>", "cannot be read"),
         (b"", "cannot be read|is not the Svmguide1 data"),
-        (svmlight(np.eye(6, 2) + 1, [0, 1] * 3), r"has 6 rows of 2 features and is not the Svmguide1 data"),
-        (svmlight(np.ones((5, 2)), [0, 1, 0, 1, 0]), r"has 5 rows of 2 features and is not the Svmguide1 data"),
+        (
+            svmlight(np.eye(6, 2) + 1, [0, 1] * 3),
+            r"has 6 rows of 2 features and is not the Svmguide1 data",
+        ),
+        (
+            svmlight(np.ones((5, 2)), [0, 1, 0, 1, 0]),
+            r"has 5 rows of 2 features and is not the Svmguide1 data",
+        ),
     ],
 )
 def test_a_wrong_download_is_refused_and_leaves_nothing(toy, empty, body, message):
@@ -261,7 +286,11 @@ def test_a_variant_is_known_by_its_fingerprint(toy, empty):
     known = datasets._fingerprint(toy.X)
     toy(body, reader="har", fingerprint=known)
     fetch("svmguide1")
-    assert content_checksum(*load("svmguide1")[:2]) != load("svmguide1").facts.sha256 == find("svmguide1").sha256
+    assert (
+        content_checksum(*load("svmguide1")[:2])
+        != load("svmguide1").facts.sha256
+        == find("svmguide1").sha256
+    )
     toy(body, reader="har", fingerprint=known + 1e-3)
     with pytest.raises(DatasetError, match="is not the Svmguide1 data"):
         fetch("svmguide1")

@@ -29,7 +29,9 @@ def test_the_grid_is_two_sets_of_images_with_a_hundred_labels():
     cells = DEEP.cells()
     assert len(cells) == 2 * 2 * 3 * 12
     assert {c.n_labeled for c in cells} == {100}
-    with pytest.raises(ValueError, match="rice is not among the images of this study: digits, mnist"):
+    with pytest.raises(
+        ValueError, match="rice is not among the images of this study: digits, mnist"
+    ):
         ImageTask(replace(cells[0], dataset="rice"))
 
 
@@ -41,7 +43,9 @@ def test_the_network_sees_pixels_and_a_hundred_labels(task):
     np.testing.assert_array_equal(task.y[task.labeled], task.y_true[task.labeled])
     balanced = ImageTask(cell("iid"))
     assert np.bincount(balanced.y[balanced.labeled]).tolist() == [10] * 10
-    assert digits_cnn()(torch.zeros(2, 64)).shape == mnist_cnn()(torch.zeros(2, 784)).shape == (2, 64)
+    assert (
+        digits_cnn()(torch.zeros(2, 64)).shape == mnist_cnn()(torch.zeros(2, 784)).shape == (2, 64)
+    )
 
 
 def test_views_of_an_image_are_near_it_and_strong_ones_further():
@@ -68,11 +72,15 @@ def test_self_training_starts_from_the_shared_first_fit(task):
     fitted = DEEP.methods["csta-tsim"].run(task, **DEEP.methods["csta-tsim"].options)
     alone = fitted.__class__(task.estimator(), policy=fitted.policy, confidence=fitted.confidence)
     alone.fit(task.X, task.y)
-    np.testing.assert_array_equal(fitted.predict_proba(task.X_test), alone.predict_proba(task.X_test))
+    np.testing.assert_array_equal(
+        fitted.predict_proba(task.X_test), alone.predict_proba(task.X_test)
+    )
 
 
 def test_its_table_has_a_row_for_each_method_and_a_column_for_each_labelling():
     results = [
-        (c, {"accuracy": 0.8 + 0.1 * (c.seed == 0)}) for c in DEEP.cells(["digits"], 2) if c.labeling == "iid"
+        (c, {"accuracy": 0.8 + 0.1 * (c.seed == 0)})
+        for c in DEEP.cells(["digits"], 2)
+        if c.labeling == "iid"
     ]
     assert "| Digits | PL, softmax | 85.0 ± 5.0 (2) |  |" in to_markdown(DEEP, results)

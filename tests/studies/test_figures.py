@@ -13,7 +13,8 @@ from studies.tables import TABLES
 
 # One study for each way of drawing.
 DRAWN = {
-    str(getattr(study.figure, "func", study.figure) or bool(study.vary)): study.name for study in STUDIES.values()
+    str(getattr(study.figure, "func", study.figure) or bool(study.vary)): study.name
+    for study in STUDIES.values()
 }
 
 
@@ -77,7 +78,11 @@ def test_dots_show_each_data_set_and_the_mean_of_methods_that_have_all():
     assert drawn["label spreading"] == pytest.approx([80])
     both = STUDIES["peers"]
     ax = figures.draw(both, [(cell, {"accuracy": 0.5}) for cell in both.cells(["digits"], 1)])
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["Digits, IID", "Digits, SSB", "Mean"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "Digits, IID",
+        "Digits, SSB",
+        "Mean",
+    ]
 
 
 def test_errors_stand_against_gamma_and_the_papers_curve_beside_its_formula():
@@ -100,16 +105,24 @@ def test_errors_stand_against_gamma_and_the_papers_curve_beside_its_formula():
     assert tsim.get_ydata() == pytest.approx([0, 5, 10, 15, 20])
     assert share.get_label() == "class share of T-similarity"
     axes = first.figure.axes
-    assert len(axes) == 6 * 2  # two kinds of bins and the paper's formula, two labellings; two data sets
+    assert (
+        len(axes) == 6 * 2
+    )  # two kinds of bins and the paper's formula, two labellings; two data sets
     ours, _, paper = axes[8].lines
     assert ours.get_ydata() == pytest.approx([30] * 5)
-    assert list(paper.get_ydata()) == list(calibration_curves()["rice", "iid"].t_similarity.values())
+    assert list(paper.get_ydata()) == list(
+        calibration_curves()["rice", "iid"].t_similarity.values()
+    )
 
 
 def test_histograms_are_shares_of_the_right_and_of_the_wrong():
     study = STUDIES["figure-confidence"]
-    names = [f"{kind}_{what}" for kind in ("softmax", "t_similarity") for what in ("right", "wrong")]
-    results = [(cell, dict.fromkeys(names, [1, 3] + [0] * 18)) for cell in study.cells(["digits"], 2)]
+    names = [
+        f"{kind}_{what}" for kind in ("softmax", "t_similarity") for what in ("right", "wrong")
+    ]
+    results = [
+        (cell, dict.fromkeys(names, [1, 3] + [0] * 18)) for cell in study.cells(["digits"], 2)
+    ]
     right = figures.draw(study, results).patches[:20]
     assert [bar.get_height() for bar in right[:3]] == pytest.approx([25, 75, 0])
 
@@ -134,7 +147,11 @@ ACCURACIES = {"auto": 0.80, "logistic": 0.70, "extra-trees": 0.75, "boosting": 0
 def test_gains_are_drawn_by_table_against_each_rival_and_the_best():
     cells = [cell for cell in TABLES.cells(["hotel", "fastfood"], 1) if cell.method in ACCURACIES]
     ax = figures.draw(TABLES, [(cell, {"accuracy": ACCURACIES[cell.method]}) for cell in cells])
-    drawn = {line.get_label(): line.get_xdata() for line in ax.get_lines() if not line.get_label().startswith("_")}
+    drawn = {
+        line.get_label(): line.get_xdata()
+        for line in ax.get_lines()
+        if not line.get_label().startswith("_")
+    }
     assert {label: np.round(gains, 6).tolist() for label, gains in drawn.items()} == {
         "ahead of logistic regression": [10, 10],
         "ahead of extra trees": [5, 5],

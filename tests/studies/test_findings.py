@@ -24,14 +24,20 @@ def results():
 
     def value(cell, i):
         gain = 0.05 if cell.dataset == "digits" else -0.05
-        return 0.6 + 0.01 * i + (gain if "tsim" in cell.method else 0.02 if "softmax" in cell.method else 0)
+        return (
+            0.6
+            + 0.01 * i
+            + (gain if "tsim" in cell.method else 0.02 if "softmax" in cell.method else 0)
+        )
 
     return made_up(SSB, ["digits", "dna"], value)
 
 
 def test_p_values_are_those_of_scipy(results):
     rng = np.random.default_rng(0)
-    noisy = [(cell, {"accuracy": result["accuracy"] + rng.normal(0, 0.05)}) for cell, result in results]
+    noisy = [
+        (cell, {"accuracy": result["accuracy"] + rng.normal(0, 0.05)}) for cell, result in results
+    ]
     gains = []
     for name in ("digits", "dna"):
         by_method = {
@@ -68,7 +74,8 @@ def near_results():
 
 def test_ours_less_the_papers(near_results):
     found = {
-        (d.dataset, d.method): (pytest.approx(d.points), d.is_near) for d in deviations(STUDY, near_results, "ssb")
+        (d.dataset, d.method): (pytest.approx(d.points), d.is_near)
+        for d in deviations(STUDY, near_results, "ssb")
     }
     assert found == {
         ("digits", "erm"): (1, True),

@@ -44,7 +44,12 @@ def finished(tmp_path):
     store = Store(tmp_path / "studies" / "cells")
     for name in ("table-ssb", "table-iid"):
         for cell in STUDIES[name].cells(["digits"], 2):
-            accuracy = 0.7 + 0.01 * ("tsim" in cell.method) + 0.1 * (cell.labeling == "iid") + 1e-3 * cell.seed
+            accuracy = (
+                0.7
+                + 0.01 * ("tsim" in cell.method)
+                + 0.1 * (cell.labeling == "iid")
+                + 1e-3 * cell.seed
+            )
             store.write(cell.content(), {"accuracy": accuracy}, {"cpu_seconds": 61.0})
     return store
 
@@ -57,12 +62,16 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     assert f"1 cells worked out, 0 were there, 0 failed. Next: python -m studies {hint} " in ran
     ran = call("run", *words, "--methods", "erm,pl-softmax", "--jobs", "1")
     assert (
-        "1 cells worked out, 1 were there, 0 failed. Cells that were there are reused from studies/cells; " in ran
+        "1 cells worked out, 1 were there, 0 failed. Cells that were there are reused from studies/cells; "
+        in ran
     )
     ran = call("run", *words, "--methods", "erm", "--jobs", "1", "--again")
     assert "1 cells worked out, 0 were there, 0 failed. Next:" in ran
     ran = call("run", *words, "--methods", "erm", "--jobs", "1", "--store", "elsewhere/cells")
-    assert f"Next: python -m studies {hint.replace(' --seeds', ' --store elsewhere/cells --seeds')} " in ran
+    assert (
+        f"Next: python -m studies {hint.replace(' --seeds', ' --store elsewhere/cells --seeds')} "
+        in ran
+    )
     call("report", *words, "--store", "elsewhere/cells")
     assert (tmp_path / "elsewhere" / "partial" / "table-ssb" / "report.md").exists()
     shown = call("report", *words)
@@ -86,7 +95,15 @@ def test_list_shows_every_study_and_how_far_it_is(call, finished):
 
 
 def test_run_and_report_take_the_same_slice(call, finished, tmp_path):
-    words = ("table-ssb", "--datasets", "digits", "--methods", "erm,msta-tsim", "--protocol", "authors")
+    words = (
+        "table-ssb",
+        "--datasets",
+        "digits",
+        "--methods",
+        "erm,msta-tsim",
+        "--protocol",
+        "authors",
+    )
     ran = call("run", *words, "--seeds", "2")
     assert "0 cells worked out, 4 were there, 0 failed." in ran
     hint = ran.partition("python -m studies ")[2].split()
@@ -103,10 +120,17 @@ def test_run_and_report_take_the_same_slice(call, finished, tmp_path):
     shown = call(*hint)
     assert "Data set ERM MSTA T-sim" in re.sub(r"[^\w-]+", " ", shown)
     assert "PL" not in shown.partition("Written")[0].partition("•")[0]
-    assert len(import_results(tmp_path / "studies" / "partial" / "table-ssb-authors" / "cells.json.gz")) == 4
+    assert (
+        len(
+            import_results(tmp_path / "studies" / "partial" / "table-ssb-authors" / "cells.json.gz")
+        )
+        == 4
+    )
 
 
-def test_the_cells_of_a_report_can_be_put_into_another_store_and_serve_both_protocols(call, finished, tmp_path):
+def test_the_cells_of_a_report_can_be_put_into_another_store_and_serve_both_protocols(
+    call, finished, tmp_path
+):
     words = ("--datasets", "digits", "--seeds", "2", "--out", "out")
     direct = call("report", "table-ssb", *words)
     path = tmp_path / "out" / "table-ssb" / "cells.json.gz"
@@ -114,13 +138,19 @@ def test_the_cells_of_a_report_can_be_put_into_another_store_and_serve_both_prot
     assert "0 cells put into other, 18 were there." in call("import", path, "--store", "other")
     again = call("report", "table-ssb", *words, "--store", "other")
     assert again.split("•")[0] == direct.split("•")[0]
-    assert "as the authors seem to have run it" in call("report", "table-ssb-authors", *words, "--store", "other")
+    assert "as the authors seem to have run it" in call(
+        "report", "table-ssb-authors", *words, "--store", "other"
+    )
     shared = import_results(tmp_path / "out" / "table-ssb-authors" / "cells.json.gz")
-    assert {cell.method.partition("-")[0] for cell, _ in shared} == {"erm", "msta"}  # PL and CSTA are not the same
+    assert {cell.method.partition("-")[0] for cell, _ in shared} == {
+        "erm",
+        "msta",
+    }  # PL and CSTA are not the same
 
 
 @pytest.mark.parametrize(
-    "content", [b"no file of chary", gzip.compress(b"[1]", mtime=0), gzip.compress(b"{}" * 99, mtime=0)[:20]]
+    "content",
+    [b"no file of chary", gzip.compress(b"[1]", mtime=0), gzip.compress(b"{}" * 99, mtime=0)[:20]],
 )
 def test_a_file_without_cells_is_refused(call, tmp_path, content):
     (tmp_path / "cells.json.gz").write_bytes(content)
@@ -136,10 +166,16 @@ def test_a_file_without_cells_is_refused(call, tmp_path, content):
         (("run", "table-ssb"), "Not on this machine: cod_rna, coil20, dna"),
         (("run", "table-ssb", "--datasets", "iris"), "There is no data set 'iris'"),
         (("run", "table-ssb", "--datasets", "gone.npz"), "There is no file gone.npz"),
-        (("run", "table-ssb", "--methods", "pl,erm"), "table-ssb has no method 'pl'; choose from erm, pl-softmax"),
+        (
+            ("run", "table-ssb", "--methods", "pl,erm"),
+            "table-ssb has no method 'pl'; choose from erm, pl-softmax",
+        ),
         (("report", "table-ssb"), "Nothing of this is finished"),
         (("run", "audit", "--protocol", "authors"), "The study audit has one protocol only"),
-        (("run", "table-ssb", "--protocol", "theirs"), "There is no protocol 'theirs'; choose ours or authors."),
+        (
+            ("run", "table-ssb", "--protocol", "theirs"),
+            "There is no protocol 'theirs'; choose ours or authors.",
+        ),
         (("report", "table-ssb-authors"), "run `python -m studies run table-ssb-authors`"),
         (("run", "tables"), "or choose with --datasets tumours"),
         (("import", "none.json.gz"), "none.json.gz"),
@@ -154,7 +190,9 @@ def test_errors_are_one_sentence(call, words, message):
 
 def test_failed_cells_make_the_exit_status_1(call, monkeypatch):
     cell = STUDIES["table-ssb"].cells(["digits"], 1)[0]
-    outcome = Progress(8, 0, n_done=6, failed=[(cell, "ValueError: no luck\nTraceback: line 7")] * 2, n_damaged=2)
+    outcome = Progress(
+        8, 0, n_done=6, failed=[(cell, "ValueError: no luck\nTraceback: line 7")] * 2, n_damaged=2
+    )
     monkeypatch.setattr("studies.run", lambda *args, **options: outcome)
     output = call("run", "table-ssb", "--datasets", "digits", exit_code=1)
     assert "6 cells worked out, 0 were there, 2 failed." in output
@@ -179,7 +217,9 @@ def test_fetch_says_where_or_why_not(call, monkeypatch):
         raise datasets.DatasetError(f"{name} could not be downloaded; nothing was kept, try again.")
 
     monkeypatch.setattr(datasets, "fetch", refuse)
-    assert call("datasets", "fetch", "dna", exit_code=1).startswith("studies: dna could not be downloaded")
+    assert call("datasets", "fetch", "dna", exit_code=1).startswith(
+        "studies: dna could not be downloaded"
+    )
     output = call("datasets", "fetch", "all", exit_code=1)
     assert output.count("could not be downloaded") == 12
 
@@ -192,7 +232,9 @@ def test_fetch_says_where_or_why_not(call, monkeypatch):
         (KeyboardInterrupt(), "Interrupted; run again to resume.", 130),
     ],
 )
-def test_what_ends_a_run_gives_its_sentence_and_exit_code(call, monkeypatch, error, sentence, exit_code):
+def test_what_ends_a_run_gives_its_sentence_and_exit_code(
+    call, monkeypatch, error, sentence, exit_code
+):
     def end(*args, **options):
         raise error
 

@@ -23,7 +23,9 @@ def task(blobs):
 
 
 def test_each_policy_comes_with_both_confidences():
-    assert list(SELF_TRAINING) == [f"{policy}-{kind}" for policy in POLICIES for kind in ("softmax", "tsim")]
+    assert list(SELF_TRAINING) == [
+        f"{policy}-{kind}" for policy in POLICIES for kind in ("softmax", "tsim")
+    ]
     assert [TABLE[name].title for name in ("erm", "pl-softmax", "csta-tsim")] == [
         "ERM",
         "PL softmax",
@@ -54,7 +56,10 @@ def test_a_shared_first_fit_changes_nothing(task, name, methods):
     shared = method.run(task, **method.options)
     assert shared.warm_start == (methods is not TABLE and name.startswith(("pl", "csta")))
     alone = SelfTrainingClassifier(
-        task.estimator(), policy=shared.policy, confidence=shared.confidence, warm_start=shared.warm_start
+        task.estimator(),
+        policy=shared.policy,
+        confidence=shared.confidence,
+        warm_start=shared.warm_start,
     )
     alone.fit(task.X, task.y)
     assert np.array_equal(shared.transduction_, alone.transduction_)
@@ -78,10 +83,15 @@ def test_histograms_and_calibration_look_at_the_unlabelled_rows(blobs):
     n_right = (task.initial.predict(task.X[~task.labeled]) == task.y_true[~task.labeled]).sum()
     for name in measures.CONFIDENCES:
         assert sum(histogram[f"{name}_right"]) == n_right
-        assert sum(histogram[f"{name}_right"]) + sum(histogram[f"{name}_wrong"]) == (~task.labeled).sum()
+        assert (
+            sum(histogram[f"{name}_right"]) + sum(histogram[f"{name}_wrong"])
+            == (~task.labeled).sum()
+        )
     figures = measures.calibration(task, task.initial)
     assert {
-        f"{name}_{what}" for name in measures.CONFIDENCES for what in ("ece", "ece_mass", "auroc", "aurc")
+        f"{name}_{what}"
+        for name in measures.CONFIDENCES
+        for what in ("ece", "ece_mass", "auroc", "aurc")
     } < set(figures)
 
 
@@ -95,10 +105,15 @@ def test_four_confidences_in_the_prediction_on_the_unlabelled_rows(blobs):
     for name, confidence in (
         ("softmax", probs.max(axis=1)),
         ("t_similarity", task.initial.predict_confidence(X)),
-        ("t_share", [share_of_pairs(row, code) for row, code in zip(heads, predicted, strict=True)]),
+        (
+            "t_share",
+            [share_of_pairs(row, code) for row, code in zip(heads, predicted, strict=True)],
+        ),
         ("head_mean", heads.mean(axis=1)[np.arange(len(y)), predicted]),
     ):
-        assert found[f"{name}_ece"] == pytest.approx(expected_calibration_error(confidence, predicted == y))
+        assert found[f"{name}_ece"] == pytest.approx(
+            expected_calibration_error(confidence, predicted == y)
+        )
         mass = expected_calibration_error(confidence, predicted == y, bins="mass")
         assert found[f"{name}_ece_mass"] == pytest.approx(mass)
     assert found["softmax_notebook"] == pytest.approx(measures.notebook_error(probs.max(axis=1), y))
@@ -120,7 +135,9 @@ def test_the_notebooks_formula_row_by_row(rows, n_bins):
         inside = [(c, y) for c, y in rows if b / n_bins < c <= (b + 1) / n_bins]
         if inside:
             right = sum((1 if c > 0.5 else 0) == y for c, y in inside) / len(inside)
-            expected += len(inside) / len(rows) * abs(right - sum(c for c, _ in inside) / len(inside))
+            expected += (
+                len(inside) / len(rows) * abs(right - sum(c for c, _ in inside) / len(inside))
+            )
     confidence, codes = (np.array(column) for column in zip(*rows, strict=True))
     assert measures.notebook_error(confidence, codes, n_bins) == pytest.approx(expected)
 
@@ -134,10 +151,15 @@ def test_of_softmax_in_two_classes_it_is_no_calibration_error(rows):
     error = measures.notebook_error(confidence, codes)
     assert error >= gap - 1e-12
     bins = np.ceil(confidence * 5)
-    signs = {np.sign(round(confidence[bins == b].mean() - codes[bins == b].mean(), 12)) for b in set(bins)} - {0}
+    signs = {
+        np.sign(round(confidence[bins == b].mean() - codes[bins == b].mean(), 12))
+        for b in set(bins)
+    } - {0}
     assert (len(signs) <= 1) == (error == pytest.approx(gap, abs=1e-9))
     # Whichever class the model predicts: right always or wrong always, the number is the same.
-    assert measures.notebook_error(confidence, np.zeros(len(codes))) == pytest.approx(confidence.mean())
+    assert measures.notebook_error(confidence, np.zeros(len(codes))) == pytest.approx(
+        confidence.mean()
+    )
 
 
 def test_leave_one_out_leaves_one_out(blobs, monkeypatch):

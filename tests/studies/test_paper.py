@@ -25,7 +25,9 @@ def test_the_authors_protocol_shares_every_cell_that_is_the_same():
         ours, theirs = STUDIES[name], STUDIES[f"{name}-authors"]
         assert list(theirs.methods) == list(ours.methods)
         keys = {key_of(cell.content()) for cell in ours.cells(["digits"])}
-        apart = {cell.method for cell in theirs.cells(["digits"]) if key_of(cell.content()) not in keys}
+        apart = {
+            cell.method for cell in theirs.cells(["digits"]) if key_of(cell.content()) not in keys
+        }
         assert apart == {method for method in ours.methods if method.startswith(("pl-", "csta-"))}
         for cell in theirs.cells(["digits"], 1):
             assert cell.options.get("warm_start", False) == (cell.method in apart)
@@ -44,8 +46,22 @@ def test_the_paper_counted_from_its_own_table():
 
 def test_titles_name_what_is_studied_and_claim_nothing():
     assert all(isinstance(study, Study) and study.headline for study in PAPER)
-    claims = ("better", "best", "worse", "beats", "most", "hurt", "help", "wins", "fail", "needs", "far more")
-    assert [s.title for s in STUDIES.values() if any(word in s.title.lower().split() for word in claims)] == []
+    claims = (
+        "better",
+        "best",
+        "worse",
+        "beats",
+        "most",
+        "hurt",
+        "help",
+        "wins",
+        "fail",
+        "needs",
+        "far more",
+    )
+    assert [
+        s.title for s in STUDIES.values() if any(word in s.title.lower().split() for word in claims)
+    ] == []
 
 
 def test_twelve_panels_that_fall_in_the_picture():
@@ -55,7 +71,8 @@ def test_twelve_panels_that_fall_in_the_picture():
     for curve in curves.values():
         assert list(curve.t_similarity) == [0, 0.5, 1, 1.5, 2]
         assert all(0 < value < 100 for value in (curve.softmax, *curve.t_similarity.values()))
-    # What the paper says of them: lower with diversity than without, in all panels; below softmax but in one.
+    # What the paper says of them: lower with diversity than without, in all panels; below softmax
+    # but in one.
     assert all(curve.t_similarity[2.0] < curve.t_similarity[0.0] for curve in curves.values())
     above = [place for place, curve in curves.items() if curve.t_similarity[0.0] > curve.softmax]
     assert above == [("svmguide1", "ssb")]

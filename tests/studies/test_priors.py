@@ -72,4 +72,6 @@ def test_shifted_rows_have_the_odds_asked_for(task):
     shifted_task = Task(replace(task.cell, options={"prior": TRUE, "shift": 4.0}))
     right = informed.predict(task.X_test) == task.y_test
     weights = (truth / natural)[task.y_test]
-    assert shifted_accuracy(shifted_task, informed) == {"accuracy": pytest.approx(weights @ right / weights.sum())}
+    assert shifted_accuracy(shifted_task, informed) == {
+        "accuracy": pytest.approx(weights @ right / weights.sum())
+    }

@@ -59,7 +59,11 @@ def store(tmp_path):
 
 def study_of(blobs, **methods):
     return Study(
-        "mine", "A study of one's own", (blobs,), ("ssb",), {name: Method(*m) for name, m in methods.items()}
+        "mine",
+        "A study of one's own",
+        (blobs,),
+        ("ssb",),
+        {name: Method(*m) for name, m in methods.items()},
     )
 
 
@@ -69,14 +73,18 @@ def test_two_workers_give_what_one_process_gives_and_leave_no_trace(blobs, store
     study = replace(study, measure=accuracy_and_threads)
     cells = [replace(cell, model={"n_steps": 40}) for cell in study.cells(n_seeds=2)]
     before, seen = (dict(os.environ), signal.getsignal(signal.SIGINT), os.getcwd()), []
-    progress = run(study, cells, store, jobs=2, report=lambda p: seen.append((p.n_done, p.n_running)))
+    progress = run(
+        study, cells, store, jobs=2, report=lambda p: seen.append((p.n_done, p.n_running))
+    )
     assert (progress.n_done, progress.n_found, progress.failed) == (6, 0, [])
     assert seen[0] == (0, 0)
     assert seen[-1] == (6, 0)
     assert max(running for _, running in seen) == 2
     assert (dict(os.environ), signal.getsignal(signal.SIGINT), os.getcwd()) == before
     found = [result for _, result in results_of(cells, store)]
-    assert found == [next(work_out(study, [cell])).result for cell in cells]  # here with one thread, too
+    assert found == [
+        next(work_out(study, [cell])).result for cell in cells
+    ]  # here with one thread, too
     assert {result["threads"] for result in found} == {1}
 
 
@@ -84,9 +92,13 @@ def test_what_failed_or_is_damaged_is_worked_out_next_time_and_nothing_else(blob
     def odd(task, fitted):
         return {"accuracy": float("nan") if task.cell.method == "odd" else 1.0}
 
-    study = replace(study_of(blobs, bad=(fail,), odd=(nearest,), one=(nearest,), two=(nearest,)), measure=odd)
+    study = replace(
+        study_of(blobs, bad=(fail,), odd=(nearest,), one=(nearest,), two=(nearest,)), measure=odd
+    )
     cells = study.cells(n_seeds=1)
-    with pytest.warns(UserWarning, match=r"(?s)2 cells failed; the first: ValueError: no luck .*in fail"):
+    with pytest.warns(
+        UserWarning, match=r"(?s)2 cells failed; the first: ValueError: no luck .*in fail"
+    ):
         progress = run(study, cells, store)
     assert progress.n_done == 2
     reasons = {cell.method: reason for cell, reason in progress.failed}
@@ -113,11 +125,14 @@ def test_an_own_task_is_run_and_not_taken_from_the_papers_cells(blobs, store, in
             return self.y_true >= 0
 
     study = replace(
-        study_of(blobs, near=(nearest,)), measure=lambda task, fitted: {"labels": int(task.labeled.sum())}
+        study_of(blobs, near=(nearest,)),
+        measure=lambda task, fitted: {"labels": int(task.labeled.sum())},
     )
     for changed, n_labels in ((study, 20), (replace(study, task=NoLabelsHidden), 150)):
         run(changed, changed.cells(n_seeds=1), store)
-        assert [result["labels"] for _, result in results_of(changed.cells(n_seeds=1), store)] == [n_labels]
+        assert [result["labels"] for _, result in results_of(changed.cells(n_seeds=1), store)] == [
+            n_labels
+        ]
     assert capsys.readouterr().err == ""
 
 
@@ -134,7 +149,9 @@ def test_reused_cells_are_announced_and_can_be_run_again(blobs, store, inline, c
     run(study, cells[:1], store)
     assert capsys.readouterr().err == ""
     run(study, cells, store)
-    assert capsys.readouterr().err.startswith(f"1 of 2 cells are reused from {store.directory}; again=True runs")
+    assert capsys.readouterr().err.startswith(
+        f"1 of 2 cells are reused from {store.directory}; again=True runs"
+    )
     anew = run(study, cells, store, again=True)
     assert (anew.n_done, anew.n_found, log.read_text()) == (2, 0, "xxxx")
 
@@ -156,15 +173,21 @@ def test_cells_of_a_group_share_a_task_and_each_measure_sees_its_own_cell(blobs)
             super().__init__(cell)
             self.X = self.X[::-1]
 
-    study = replace(study_of(blobs, one=(lambda task, k: task, {"k": 1})), vary=("k", (1, 2)), task=Shuffled)
-    study = replace(study, measure=lambda task, fitted: {"k": task.cell.options["k"], "task": id(fitted)})
+    study = replace(
+        study_of(blobs, one=(lambda task, k: task, {"k": 1})), vary=("k", (1, 2)), task=Shuffled
+    )
+    study = replace(
+        study, measure=lambda task, fitted: {"k": task.cell.options["k"], "task": id(fitted)}
+    )
     cells = study.cells(n_seeds=1)
     first, second = (one.result for one in work_out(study, cells))
     assert (first["k"], second["k"]) == (1, 2)
     assert first["task"] == second["task"]
 
 
-def test_a_worker_that_dies_costs_its_cell_a_second_try_and_no_other_cell_anything(blobs, store, tmp_path):
+def test_a_worker_that_dies_costs_its_cell_a_second_try_and_no_other_cell_anything(
+    blobs, store, tmp_path
+):
     study = study_of(
         blobs,
         once=(die, {"marker": str(tmp_path / "once"), "times": 1}),
@@ -186,7 +209,9 @@ def test_what_workers_cannot_do_is_one_sentence(blobs, store, inline, monkeypatc
             raise error
 
         monkeypatch.setattr(runner, "_work_out_group", end)
-        with pytest.raises(kind, match=r"^(No worker could be started: TypeError: no pickle|disk full)$"):
+        with pytest.raises(
+            kind, match=r"^(No worker could be started: TypeError: no pickle|disk full)$"
+        ):
             run(study, study.cells(n_seeds=1), store)
     with pytest.raises(ValueError, match="at least 1"):
         run(study, study.cells(n_seeds=1), store, jobs=0)
@@ -277,7 +302,9 @@ def test_killed_then_stopped_with_ctrl_c_then_resumed_it_ends_as_if_nothing_had_
     script.write_text(SCRIPT.replace("BLOBS", repr(blobs)))
     command = [sys.executable, str(script), str(store.directory)]
     for signum in (signal.SIGKILL, signal.SIGINT):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
         while int(process.stdout.readline()) < 2:
             pass
         began = time.monotonic()

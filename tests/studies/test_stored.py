@@ -27,15 +27,24 @@ def test_stored_reports_are_what_the_stored_cells_say(name):
     cells = [key_of(cell.content()) for cell in study.cells()]
     assert len(set(cells)) == len(cells)
     assert set(keys) <= set(cells)  # so that a run finds them
-    companion = import_results(RESULTS / study.companion / "cells.json.gz") if study.companion else ()
+    companion = (
+        import_results(RESULTS / study.companion / "cells.json.gz") if study.companion else ()
+    )
     assert to_markdown(study, results, companion) == (folder / "report.md").read_text()
     assert to_csv(study, results) == (folder / "results.csv").read_text()
 
 
 def test_cells_keep_their_names():
     """Found by the same keys, finished cells are not worked out again."""
-    first = {name: key_of(STUDIES[name].cells()[0].content())[:16] for name in ("table-ssb", "audit", "tables")}
-    assert first == {"table-ssb": "b4a5c1a9cd8e35c7", "audit": "330ce3c3383ff290", "tables": "0979b0aa26db8b1b"}
+    first = {
+        name: key_of(STUDIES[name].cells()[0].content())[:16]
+        for name in ("table-ssb", "audit", "tables")
+    }
+    assert first == {
+        "table-ssb": "b4a5c1a9cd8e35c7",
+        "audit": "330ce3c3383ff290",
+        "tables": "0979b0aa26db8b1b",
+    }
 
 
 def test_nothing_but_reports_is_stored():
@@ -55,7 +64,9 @@ def test_every_study_is_found_by_its_name():
 def test_pytorch_is_imported_only_for_the_studies_that_need_it(monkeypatch):
     modules = Path(studies.__file__).parent.glob("*.py")
     found = {
-        path.stem for path in modules if re.search(r"^(import|from) (torch|chary\.torch)", path.read_text(), re.M)
+        path.stem
+        for path in modules
+        if re.search(r"^(import|from) (torch|chary\.torch)", path.read_text(), re.M)
     }
     assert found == {"authors", "deep"}
 
@@ -66,9 +77,13 @@ def test_pytorch_is_imported_only_for_the_studies_that_need_it(monkeypatch):
         return refuse
 
     monkeypatch.setattr(studies, "import_module", absent("torch"))
-    with pytest.raises(ValueError, match=r"The study deep needs PyTorch: pip install 'chary\[torch\]'\."):
+    with pytest.raises(
+        ValueError, match=r"The study deep needs PyTorch: pip install 'chary\[torch\]'\."
+    ):
         find_study("deep")
-    monkeypatch.setattr(studies, "import_module", absent("chary.torch.other"))  # a mistake of ours is not hidden
+    monkeypatch.setattr(
+        studies, "import_module", absent("chary.torch.other")
+    )  # a mistake of ours is not hidden
     with pytest.raises(ModuleNotFoundError, match=r"chary\.torch\.other"):
         find_study("deep")
 

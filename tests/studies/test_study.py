@@ -75,10 +75,15 @@ def test_what_is_run_is_part_of_a_cells_key():
         table,
         replace(table, task=OwnBias),
         replace(table, methods={"erm": Method(lambda task: task.initial)}),
-        replace(table, methods={"erm": Method(label_spreading)}),  # a function of this package, under another name
+        replace(
+            table, methods={"erm": Method(label_spreading)}
+        ),  # a function of this package, under another name
         *(replace(table, measure=measure) for measure in one_line),
         *(replace(table, measure=made_with(number)) for number in (1.0, 2.0)),
-        *(replace(table, measure=partial(weighted_accuracy, weight=number)) for number in (1.0, 2.0)),
+        *(
+            replace(table, measure=partial(weighted_accuracy, weight=number))
+            for number in (1.0, 2.0)
+        ),
         *(replace(table, measure=Constant(number)) for number in (1.0, 2.0)),
     ]
     keys = [key for study in studies for key in keys_of(study)]
@@ -198,7 +203,11 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
         return study, study.cells(n_seeds=1)
 
     study, cells = varied("n_labeled", (10, 20))
-    assert [cell.n_labeled for cell in cells] == [10, 20, 10, 20] == [study.value_of(cell) for cell in cells]
+    assert (
+        [cell.n_labeled for cell in cells]
+        == [10, 20, 10, 20]
+        == [study.value_of(cell) for cell in cells]
+    )
     study, cells = varied("gamma", (0.0, 1.0))
     assert [cell.model for cell in cells[:2]] == [{"gamma": 0.0}, {}]
     assert [study.value_of(cell) for cell in cells[:2]] == [0.0, 1.0]

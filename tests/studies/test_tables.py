@@ -38,7 +38,9 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
 
 @pytest.fixture(scope="module")
 def draw():
-    return table_draw(next(cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "column"))
+    return table_draw(
+        next(cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "column")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,10 @@ def outcome(draw, quick_learners):
 
 def test_chary_without_a_word_is_chary_label(draw, outcome):
     found, rest = automatic(draw), ~draw.labeled
-    assert found.said == {"verdict": outcome.diagnosis.verdict, "learner": outcome.settings["learner"]}
+    assert found.said == {
+        "verdict": outcome.diagnosis.verdict,
+        "learner": outcome.settings["learner"],
+    }
     assert (draw.classes[found.codes] == outcome.labels.classes[outcome.codes[rest]]).all()
     np.testing.assert_allclose(found.confidence, outcome.confidence[rest], rtol=1e-9)
 
@@ -73,14 +78,20 @@ def test_a_report_is_kept_with_the_truth_beside_it(draw, outcome):
     made = outcome.labels.classes[outcome.codes]
     assert kept["accuracy"] == pytest.approx(np.mean(made[rest] == truth[rest]))
     found = score(outcome.judged.correct)
-    assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (found.share, found.low, found.high)
+    assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (
+        found.share,
+        found.low,
+        found.high,
+    )
     assert kept["verdict"] == outcome.diagnosis.verdict
     assert [level["share"] for level in kept["levels"]] == [1.0, 0.9, 0.75, 0.5, 0.25, 0.1]
     half = next(level for level in kept["levels"] if level["share"] == 0.5)
     sure = rest & (outcome.confidence >= np.median(outcome.confidence[rest]))
     as_sure = outcome.judged.confidence >= np.median(np.round(outcome.confidence[rest], 4))
     assert half["error"] == pytest.approx(np.mean(~outcome.judged.correct[as_sure]), abs=0.03)
-    assert half["error_high"] == 1 - at_least(int(outcome.judged.correct[as_sure].sum()), int(as_sure.sum()))
+    assert half["error_high"] == 1 - at_least(
+        int(outcome.judged.correct[as_sure].sum()), int(as_sure.sum())
+    )
     assert half["true_error"] == pytest.approx(np.mean(made[sure] != truth[sure]), abs=0.01)
     assert kept["classes_without_rows"] == []
 
@@ -104,7 +115,9 @@ def test_the_ten_lines_are_those_of_the_docs(draw):
     texts = X.select_dtypes(exclude="number").columns
     X[texts] = OrdinalEncoder().fit_transform(X[texts])
     known = table[target].notna()
-    model = HistGradientBoostingClassifier(max_iter=60, min_samples_leaf=5, max_leaf_nodes=15, random_state=0)
+    model = HistGradientBoostingClassifier(
+        max_iter=60, min_samples_leaf=5, max_leaf_nodes=15, random_state=0
+    )
     labels = model.fit(X[known], table[target][known]).predict(X[~known])
     assert (draw.classes[ten_lines(draw).codes] == labels).all()
 
@@ -112,7 +125,9 @@ def test_the_ten_lines_are_those_of_the_docs(draw):
 @pytest.mark.parametrize("method", [self_training, importance_weighted])
 def test_methods_that_use_the_unlabelled_rows_beat_the_majority(draw, method):
     found = labels_and_confidence(draw, method(draw))
-    assert found["accuracy"] > labels_and_confidence(draw, plain(draw, "majority"))["accuracy"] + 0.1
+    assert (
+        found["accuracy"] > labels_and_confidence(draw, plain(draw, "majority"))["accuracy"] + 0.1
+    )
 
 
 def test_weights_lead_where_the_unlabelled_rows_are(draw):
@@ -123,7 +138,8 @@ def test_weights_lead_where_the_unlabelled_rows_are(draw):
     labeled[:200], labeled[200:230] = True, True
     drawn = type(draw)(draw.cell, X, truth, np.array(["a", "b"]), labeled)
     weighted, even = (
-        labels_and_confidence(drawn, found) for found in (importance_weighted(drawn), plain(drawn, "logistic"))
+        labels_and_confidence(drawn, found)
+        for found in (importance_weighted(drawn), plain(drawn, "logistic"))
     )
     assert weighted["accuracy"] != even["accuracy"]
 
@@ -132,7 +148,9 @@ def test_figures_of_labels_and_confidence_are_scikit_learn_s(draw):
     rng = np.random.default_rng(1)
     truth, codes = rng.integers(0, 4, 300), rng.integers(0, 5, 300)  # 4 never occurs
     confidence = rng.uniform(size=300)
-    found = labels_and_confidence(draw, Labelled(codes, confidence, Scored(draw.X, truth, None), 1.5))
+    found = labels_and_confidence(
+        draw, Labelled(codes, confidence, Scored(draw.X, truth, None), 1.5)
+    )
     right = codes == truth
     assert found["accuracy"] == pytest.approx(right.mean())
     recalls = [right[truth == c].mean() for c in range(4)]
@@ -145,7 +163,9 @@ def test_figures_of_labels_and_confidence_are_scikit_learn_s(draw):
 
 def test_all_right_or_wrong_has_no_order(draw):
     truth = np.zeros(5, dtype=np.intp)
-    found = labels_and_confidence(draw, Labelled(truth, np.full(5, 0.5), Scored(draw.X, truth, None), 0.0))
+    found = labels_and_confidence(
+        draw, Labelled(truth, np.full(5, 0.5), Scored(draw.X, truth, None), 0.0)
+    )
     assert found["auroc"] is None
     assert found["accuracy"] == found["balanced"] == 1
 
@@ -183,11 +203,16 @@ def test_duels_count_tables_won_tied_and_lost(results):
     assert by_column.worst == "weather"
     assert by_column.gains["weather"] == pytest.approx(-10)
     assert duel(found, TABLES.labelings, "auto", RIVALS).worst == "weather, column"
-    assert set(duel(found, ["group"], "auto", RIVALS).gains) == {"hotel", "weather"}  # fastfood has no group
+    assert set(duel(found, ["group"], "auto", RIVALS).gains) == {
+        "hotel",
+        "weather",
+    }  # fastfood has no group
 
 
 def test_means_are_over_the_seeds_that_all_methods_have(results):
-    fewer = [(cell, result) for cell, result in results if cell.method != "logistic" or cell.seed == 0]
+    fewer = [
+        (cell, result) for cell, result in results if cell.method != "logistic" or cell.seed == 0
+    ]
     few, every = (summarize(TABLES, some, "accuracy") for some in (fewer, results))
     assert together(few, "random", ["auto", "logistic"])["weather"] == pytest.approx([80, 70])
     assert together(every, "random", ["auto", "logistic"])["weather"] == pytest.approx([81, 71])
@@ -197,7 +222,9 @@ def test_means_are_over_the_seeds_that_all_methods_have(results):
 def test_the_grid_has_every_table_way_and_seed_that_is_wanted():
     cells = TABLES.cells()
     by_method = Counter(cell.method for cell in cells)
-    assert by_method["auto"] == by_method["logistic"] == 5 * (3 * 20 - 2)  # two tables have no group
+    assert (
+        by_method["auto"] == by_method["logistic"] == 5 * (3 * 20 - 2)
+    )  # two tables have no group
     assert by_method["report"] == 2 * 58
     assert by_method["auto-shares"] == 2 * 38  # where labels are biased
     assert by_method["auto-shares-5"] == 18  # where they come from one group
@@ -211,7 +238,9 @@ def test_a_part_of_it_runs_from_a_fresh_clone(monkeypatch, quick_learners):
     cells = [cell for cell in TABLES.cells(["tumours"], 1) if cell.labeling == "group"]
     outcomes = list(work_out(TABLES, cells))
     assert [one.reason for one in outcomes] == [""] * len(TABLES.methods), outcomes
-    accuracies = {cell.method: one.result["accuracy"] for cell, one in zip(cells, outcomes, strict=True)}
+    accuracies = {
+        cell.method: one.result["accuracy"] for cell, one in zip(cells, outcomes, strict=True)
+    }
     assert accuracies["auto"] == accuracies["report"] > accuracies["majority"]
 
 

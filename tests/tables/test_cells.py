@@ -120,18 +120,27 @@ def test_which_numbers_are_codes():
     repeated = [int(digit * n) for digit in "789" for n in range(1, 7)]
     for code in (*repeated, 96, 97, 98, 997, 998, 9998):
         for value in (code, -code):
-            assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == [(f"{value}", 5)]
+            assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == [
+                (f"{value}", 5)
+            ]
     for value in (6, 10, 95, 996, 9997, 7_777_777, -2, 99.5):
         assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == []
 
 
 def test_cells_are_shown_as_they_are_written_and_short():
-    assert cell_texts(pl.Series(["1.0", "2024-01-01 00:00:00"])).to_list() == ["1.0", "2024-01-01 00:00:00"]
+    assert cell_texts(pl.Series(["1.0", "2024-01-01 00:00:00"])).to_list() == [
+        "1.0",
+        "2024-01-01 00:00:00",
+    ]
     assert cell_texts(pl.Series([100, 7])).to_list() == ["100", "7"]
     assert cell_texts(pl.Series([dt.datetime(2024, 1, 1)])).to_list() == ["2024-01-01"]
     assert cell_texts(pl.Series([[1], [2]])).to_list() == [None, None]
     assert cell_texts(pl.Series([1234567.0, 0.12345678])).to_list() == ["1234570", "0.123457"]
-    assert cell_texts(pl.Series(["x" * 30, "x" * 31, None])).to_list() == ["x" * 30, "x" * 27 + "...", None]
+    assert cell_texts(pl.Series(["x" * 30, "x" * 31, None])).to_list() == [
+        "x" * 30,
+        "x" * 27 + "...",
+        None,
+    ]
     assert cell_texts(pl.Series("a", ["\u200b", "b"])).to_list() == ["\\u200b", "b"]
     assert shown_cells(pl.Series("n" * 41, [1, None])).to_list() == [
         f"{'n' * 37}... = 1",
@@ -145,7 +154,10 @@ def test_some_cells_stand_for_all_whatever_their_order():
         cells = pl.Series(range(n))
         assert len(some_of(cells, 200)) == size
         assert some_of(cells, 200).sort().equals(some_of(cells.reverse(), 200).sort())
-    assert (len(some_of(pl.Series(range(400)), FEW)), len(some_of(pl.Series(range(40_000)), MANY))) == (
+    assert (
+        len(some_of(pl.Series(range(400)), FEW)),
+        len(some_of(pl.Series(range(40_000)), MANY)),
+    ) == (
         200,
         20_000,
     )

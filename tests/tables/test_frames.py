@@ -23,7 +23,9 @@ def test_dataframes_of_all_kinds_are_the_same_table():
 
 
 def test_dataframes_with_mixed_cells_dates_and_numbered_columns():
-    data = pd.DataFrame({0: ["a", 1], 1: pd.to_datetime(["2020-01-01", None]), 2: pd.Categorical(["x", None])})
+    data = pd.DataFrame(
+        {0: ["a", 1], 1: pd.to_datetime(["2020-01-01", None]), 2: pd.Categorical(["x", None])}
+    )
     frame = from_dataframe(data)
     assert frame.columns == ["0", "1", "2"]
     assert frame["0"].to_list() == ["a", "1"]
@@ -47,8 +49,13 @@ def test_what_is_no_table_is_refused():
 
 def test_cells_may_be_arrays():
     cells = [np.array([1.0, 2.0]), np.array([3.0, 4.0])]
-    assert from_dataframe(pd.DataFrame({"embedding": cells}))["embedding"].to_list() == [[1, 2], [3, 4]]
-    assert from_dataframe(pd.DataFrame({"embedding": [*cells, None]}))["embedding"].null_count() == 1
+    assert from_dataframe(pd.DataFrame({"embedding": cells}))["embedding"].to_list() == [
+        [1, 2],
+        [3, 4],
+    ]
+    assert (
+        from_dataframe(pd.DataFrame({"embedding": [*cells, None]}))["embedding"].null_count() == 1
+    )
 
 
 LABELS = pl.Series(["a", "b", "a"])
@@ -64,10 +71,18 @@ def table_of(data):
         (pd.Series(["a", None, "b"]), LABELS, None),
         (pd.Series(["a", None, "b"], dtype="string"), LABELS, "string"),
         (pd.Series(["a", None, "b"], dtype=object), LABELS, None),
-        (pd.Series(["a", None, "b"], dtype=pd.CategoricalDtype(["b", "a"], ordered=True)), LABELS, "same"),
+        (
+            pd.Series(["a", None, "b"], dtype=pd.CategoricalDtype(["b", "a"], ordered=True)),
+            LABELS,
+            "same",
+        ),
         (pd.Series([1, None, 0], dtype="Int64"), pl.Series([1, 0, 0]), "Int64"),
         (pd.Series([1, None, 0]), pl.Series([1.0, 0.0, 0.0]), "float64"),
-        (pd.Series([True, None, False], dtype="boolean"), pl.Series([True, False, False]), "boolean"),
+        (
+            pd.Series([True, None, False], dtype="boolean"),
+            pl.Series([True, False, False]),
+            "boolean",
+        ),
         (pd.Series([True, None, False], dtype=object), pl.Series([True, False, False]), "bool"),
     ],
 )
@@ -80,16 +95,21 @@ def test_a_label_has_the_type_of_its_target(cells, labels, dtype):
 
 
 def test_a_type_that_cannot_hold_a_new_class_is_not_forced_on_it():
-    data = pd.DataFrame({"y": pd.Categorical(["a", None, "b"]), "n": pd.Series([1, None, 2], dtype="Int64")})
+    data = pd.DataFrame(
+        {"y": pd.Categorical(["a", None, "b"]), "n": pd.Series([1, None, 2], dtype="Int64")}
+    )
     new = pl.Series(["a", "neither", "b"])
     for target in ("y", "n"):
         assert (
-            extended(data, table_of(data), {"chary_label": new}, target)["chary_label"].tolist() == new.to_list()
+            extended(data, table_of(data), {"chary_label": new}, target)["chary_label"].tolist()
+            == new.to_list()
         )
 
 
 def test_index_types_and_order_are_kept_and_the_frame_given_is_not_changed():
-    data = pd.DataFrame({"z": [1, 2, 3], "a": pd.Categorical(["u", "v", "u"]), 7: [0.5, None, 1]}, index=[5, 5, 2])
+    data = pd.DataFrame(
+        {"z": [1, 2, 3], "a": pd.Categorical(["u", "v", "u"]), 7: [0.5, None, 1]}, index=[5, 5, 2]
+    )
     before = data.copy(deep=True)
     found = extended(data, table_of(data), {"chary_confidence": pl.Series([0.1, 0.2, 0.3])})
     pd.testing.assert_frame_equal(data, before)
@@ -164,7 +184,9 @@ def test_tables_of_other_libraries_come_in_and_go_out():
     for name, data in kinds_of_frames(frame):
         assert from_dataframe(data).equals(frame), name
         found = extended(data, table_of(frame), {"chary_label": LABELS})
-        assert isinstance(found, pl.DataFrame if name in ("stream", "lazy", "ibis") else type(data)), name
+        assert isinstance(
+            found, pl.DataFrame if name in ("stream", "lazy", "ibis") else type(data)
+        ), name
         assert from_dataframe(found)["chary_label"].to_list() == LABELS.to_list(), name
 
 

@@ -31,11 +31,27 @@ def kind_of(cells, **overrides):
 
 
 WRITTEN_OTHERWISE = [
-    ([f"{i},5" for i in range(N)], [f"{i}.5" for i in range(9)], "holds '0.5': 9 of 9 .* such as 12,5"),
+    (
+        [f"{i},5" for i in range(N)],
+        [f"{i}.5" for i in range(9)],
+        "holds '0.5': 9 of 9 .* such as 12,5",
+    ),
     ([f"{i}.5" for i in range(N)], [*["7"] * 96, *["1,5"] * 8], "8 of 104"),
-    ([f"2024-{i % 12 + 1:02d}-28" for i in range(N)], ["28.01.2024"] * 3, "dates such as 2024-01-31"),
-    ([f"1/{i % 28 + 1}/2024" for i in range(N)], ["28/1/2024", "29/1/2024"], "dates such as 01/31/2024"),
-    ([dt.date(2024, 1, 1 + i % 28) for i in range(N)], [20240131, 20240201], "dates such as 2024-01-31"),
+    (
+        [f"2024-{i % 12 + 1:02d}-28" for i in range(N)],
+        ["28.01.2024"] * 3,
+        "dates such as 2024-01-31",
+    ),
+    (
+        [f"1/{i % 28 + 1}/2024" for i in range(N)],
+        ["28/1/2024", "29/1/2024"],
+        "dates such as 01/31/2024",
+    ),
+    (
+        [dt.date(2024, 1, 1 + i % 28) for i in range(N)],
+        [20240131, 20240201],
+        "dates such as 2024-01-31",
+    ),
     ([i * i for i in range(N)], [dt.date(2024, 1, 1)], "numbers such as 12.5"),
     (["yes", "no"] * 30, ["true", "false"], "holds 'true': 2 of 2 .* yes or its opposite"),
     (["5.4 km", "7 km"] * 30, ["5 mi"], "holds '5 mi': 1 of 1 .* numbers in km such as 12.5 km"),
@@ -43,7 +59,11 @@ WRITTEN_OTHERWISE = [
     (["3.8 MB/s", "4 MB/s"] * 30, ["3.8 Mb/s"], "holds '3.8 Mb/s': 1 of 1 .* numbers in MB/s"),
     (["3.8 MWh", "4 MWh"] * 30, ["3.8 mWh"], "holds '3.8 mWh': 1 of 1 .* numbers in MWh"),
     (["12:30", "7:15"] * 30, ["half past"], "times of day such as 12:30"),
-    (["2024-01-31 10:30", "2024-02-01 7:00"] * 30, ["2024-01-31"], "with a time of day such as 2024-01-31 10:30"),
+    (
+        ["2024-01-31 10:30", "2024-02-01 7:00"] * 30,
+        ["2024-01-31"],
+        "with a time of day such as 2024-01-31 10:30",
+    ),
 ]
 
 
@@ -91,7 +111,10 @@ def test_a_categorical_is_a_category_whatever_its_values():
         assert preparation.columns_[0].kind == "categorical"
         some = np.asarray(preparation.transform({"x": cells[:4]}))
         np.testing.assert_array_equal(some, preparation.transform({"x": list(cells[:4])}))
-    assert TablePreparation(numeric=["x"]).fit({"x": pd.Categorical(numbers)}).columns_[0].kind == "numeric"
+    assert (
+        TablePreparation(numeric=["x"]).fit({"x": pd.Categorical(numbers)}).columns_[0].kind
+        == "numeric"
+    )
 
 
 def test_overrides():
@@ -116,25 +139,46 @@ def test_the_arithmetic_is_that_of_a_column_transformer():
     )
     expected = ColumnTransformer(
         [
-            ("number", make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), ["a", "b"]),
-            ("missing", make_pipeline(SimpleImputer(strategy="constant", add_indicator=True)), ["b"]),
+            (
+                "number",
+                make_pipeline(SimpleImputer(strategy="median"), StandardScaler()),
+                ["a", "b"],
+            ),
+            (
+                "missing",
+                make_pipeline(SimpleImputer(strategy="constant", add_indicator=True)),
+                ["b"],
+            ),
             ("category", OneHotEncoder(sparse_output=False), ["c"]),
         ]
     ).fit_transform(frame)
     expected = np.delete(expected, 2, axis=1)  # the indicator's own copy of b
     preparation = TablePreparation()
     np.testing.assert_allclose(preparation.fit_transform(frame), expected, rtol=1e-6)
-    assert preparation.get_feature_names_out().tolist() == ["a", "b", "b is missing", "c = u", "c = v", "c = w"]
+    assert preparation.get_feature_names_out().tolist() == [
+        "a",
+        "b",
+        "b is missing",
+        "c = u",
+        "c = v",
+        "c = w",
+    ]
 
 
 def test_unseen_rare_missing_and_unreadable_cells_are_accepted():
     colours = ["red"] * 30 + ["blue"] * 27 + ["odd", "rare", ""]
-    frame = {"colour": colours, "n": [*[str(i % 9) for i in range(N - 1)], ""], "flag": ["yes", "no"] * 30}
+    frame = {
+        "colour": colours,
+        "n": [*[str(i % 9) for i in range(N - 1)], ""],
+        "flag": ["yes", "no"] * 30,
+    }
     preparation = TablePreparation().fit(frame)
     names = preparation.get_feature_names_out().tolist()
     new = preparation.transform({"colour": ["red", "rare", "new", None], "n": ["1", "x", "", "1"],
                                  "flag": ["YES", "no", "maybe", None], "extra": [1, 2, 3, 4]})  # fmt: skip
-    colour = new[:, [names.index(f"colour = {value}") for value in ("blue", "red", "(other)", "(missing)")]]
+    colour = new[
+        :, [names.index(f"colour = {value}") for value in ("blue", "red", "(other)", "(missing)")]
+    ]
     assert colour.tolist() == [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     assert new[:, names.index("n is missing")].tolist() == [0, 1, 1, 0]
     assert np.isfinite(new).all()
@@ -157,13 +201,16 @@ def test_values_are_finite_and_bounded_however_large_the_cells():
 def test_a_missing_column_is_named():
     preparation = TablePreparation().fit({"a": [1, 2, 3], "b": [1, 5, 3]})
     with pytest.raises(
-        TableError, match=r"Column 'b' is missing, and the model learned from it; the table has 'a'\.$"
+        TableError,
+        match=r"Column 'b' is missing, and the model learned from it; the table has 'a'\.$",
     ):
         preparation.transform({"a": [1]})
 
 
 def test_nothing_to_learn_from_is_refused():
-    with pytest.raises(TableError, match=r"No column is left to learn from \('x': the same in every row"):
+    with pytest.raises(
+        TableError, match=r"No column is left to learn from \('x': the same in every row"
+    ):
         TablePreparation().fit({"x": [1] * N})
 
 
@@ -187,7 +234,10 @@ def test_long_tables_are_measured_on_a_sample_and_transformed_in_chunks(monkeypa
 
 
 cell = st.one_of(
-    st.none(), st.text(max_size=6), st.integers(-99, 99).map(str), st.sampled_from(["yes", "no", "2024-01-31"])
+    st.none(),
+    st.text(max_size=6),
+    st.integers(-99, 99).map(str),
+    st.sampled_from(["yes", "no", "2024-01-31"]),
 )
 
 
@@ -214,14 +264,20 @@ def test_a_number_is_told_from_an_indicator_whatever_its_scale():
     standardised = np.tile([-1.0, 1.0], 30)  # mean 0 and scale 1, as an indicator seems to have
     number, *groups = TablePreparation().fit({"x": standardised, "c": ["u", "v"] * 30}).features()
     assert number == ("x", "x", False, 0.0, 1.0, "x", "number")
-    assert [feature[:5] for feature in groups] == [("c = u", "c", True, 0.0, 1.0), ("c = v", "c", True, 0.0, 1.0)]
+    assert [feature[:5] for feature in groups] == [
+        ("c = u", "c", True, 0.0, 1.0),
+        ("c = v", "c", True, 0.0, 1.0),
+    ]
     assert TablePreparation().fit({"c": ["u", "v"] * 30}).features() == groups
     (number,) = TablePreparation().fit({"x": 7 + 2 * standardised}).features()
     assert (number.mean, number.scale, number.in_units(-0.5)) == (7, 2, 6)
 
 
 @settings(max_examples=100 if os.environ.get("CHARY_FUZZ") == "full" else 6, deadline=None)
-@given(st.lists(st.tuples(cell, cell), min_size=3, max_size=30), st.lists(st.tuples(cell, cell), max_size=5))
+@given(
+    st.lists(st.tuples(cell, cell), min_size=3, max_size=30),
+    st.lists(st.tuples(cell, cell), max_size=5),
+)
 def test_restored_state_gives_the_same_bits(rows, new_rows):
     frame = pl.DataFrame([*rows], schema={"a": pl.String, "b": pl.String}, orient="row")
     frame = frame.with_columns(fine=pl.Series(range(len(rows))) % 3)
@@ -249,14 +305,17 @@ def test_codes_for_nothing_are_missing_in_every_column_or_in_one(tmp_path):
     assert features[:4, names.index("height is missing")].tolist() == [0, 0, 0, 1]
     save_model(preparation, tmp_path / "m.chary")
     assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
-    with pytest.raises(TableError, match=r"There is no column 'aeg' for the code 'aeg=9'; did you mean 'age'\?"):
+    with pytest.raises(
+        TableError, match=r"There is no column 'aeg' for the code 'aeg=9'; did you mean 'age'\?"
+    ):
         TablePreparation(missing=["aeg=9"]).fit(table)
 
 
 def test_dates_of_a_column_that_is_not_there_are_refused():
     table = {"day": ["03/04/2021", "05/06/2021"] * 20, "x": ["1", "2"] * 20}
     with pytest.raises(
-        TableError, match=r"There is no column 'dya' for the dates 'dya=month-first'; did you mean 'day'"
+        TableError,
+        match=r"There is no column 'dya' for the dates 'dya=month-first'; did you mean 'day'",
     ):
         TablePreparation(dates=["dya=month-first"]).fit(table)
     TablePreparation(dates=["day=month-first"]).fit(table)
@@ -266,16 +325,26 @@ def test_money_said_to_be_numeric_is_read_and_words_are_refused():
     cells = ["$1,200", "$900", "$15,000"] * 20
     for numeric in ([], ["price"]):
         preparation = TablePreparation(numeric=numeric).fit({"price": cells})
-        numbers = preparation.features()[0].in_units(preparation.transform({"price": cells[:3]})[:, 0])
+        numbers = preparation.features()[0].in_units(
+            preparation.transform({"price": cells[:3]})[:, 0]
+        )
         np.testing.assert_allclose(numbers, [1200, 900, 15000], rtol=1e-5)
     with pytest.raises(TableError, match="Column 'price' holds 'cheap', no number"):
         TablePreparation(numeric=["price"]).fit({"price": ["cheap", "dear"] * 30})
 
 
 def test_cells_that_hold_no_number_are_counted_by_column():
-    seen = {"age": ["31", "", "47", "52"] * 20, "size": ["1,5 m", "2,5 m"] * 40, "city": ["Ulm", "Bonn"] * 40}
+    seen = {
+        "age": ["31", "", "47", "52"] * 20,
+        "size": ["1,5 m", "2,5 m"] * 40,
+        "city": ["Ulm", "Bonn"] * 40,
+    }
     preparation = TablePreparation(missing=["age=-9"]).fit(seen)
-    new = {"age": ["-9", "", "40", *["50"] * 117], "size": [None, *["1,5 m"] * 119], "city": ["", *["Ulm"] * 119]}
+    new = {
+        "age": ["-9", "", "40", *["50"] * 117],
+        "size": [None, *["1,5 m"] * 119],
+        "city": ["", *["Ulm"] * 119],
+    }
     features, n_missing = preparation.transform_counted(new)
     assert n_missing == {"age": 2, "size": 1}
     assert (features == preparation.transform(new)).all()
@@ -284,9 +353,15 @@ def test_cells_that_hold_no_number_are_counted_by_column():
 
 def test_statistics_that_are_not_those_of_the_columns_are_refused():
     preparation = TablePreparation().fit({"a": [1.0, 2.0, 4.0], "b": [3.0, 5.0, 9.0]})
-    for name, wrong in (("median", np.ones(3)), ("mean", np.ones((2, 1))), ("scale", np.array([1.0, 0.0]))):
+    for name, wrong in (
+        ("median", np.ones(3)),
+        ("mean", np.ones((2, 1))),
+        ("scale", np.array([1.0, 0.0])),
+    ):
         with pytest.raises(TableError, match="does not fit its columns"):
-            TablePreparation.restored({}, preparation.ordered_, {**preparation.statistics_, name: wrong})
+            TablePreparation.restored(
+                {}, preparation.ordered_, {**preparation.statistics_, name: wrong}
+            )
 
 
 # ---------------------------------------------------------------- in parts
@@ -299,8 +374,12 @@ def awkward(n=120, seed=0):
     return pl.DataFrame(
         {
             "plain": rng.normal(size=n),
-            "comma": [f"{x:.2f}".replace(".", ",") if x > -1 else "n/a" for x in rng.normal(size=n)],
-            "money": [f"{x:,.2f} {'EUR' if k % 3 else '€'}" for k, x in enumerate(rng.uniform(1, 9000, n))],
+            "comma": [
+                f"{x:.2f}".replace(".", ",") if x > -1 else "n/a" for x in rng.normal(size=n)
+            ],
+            "money": [
+                f"{x:,.2f} {'EUR' if k % 3 else '€'}" for k, x in enumerate(rng.uniform(1, 9000, n))
+            ],
             "city": rng.choice(["Ulm", "Bonn", " Kiel", "NA", "Jena "], n).tolist(),
             "zip": rng.choice([10115.0, 89073.0, 53111.0], n),
             "day": [f"{1 + k % 28:02d}.{1 + k % 12:02d}.20{10 + k % 9}" for k in range(n)],
@@ -315,7 +394,9 @@ def awkward(n=120, seed=0):
 
 @pytest.fixture(scope="module", name="prepared")
 def fitted():
-    preparation = TablePreparation(categorical=["zip"], text=["said"], missing=["plain=0"]).fit(awkward())
+    preparation = TablePreparation(categorical=["zip"], text=["said"], missing=["plain=0"]).fit(
+        awkward()
+    )
     kinds = {column.kind for column in preparation.columns_}
     assert {"numeric", "date", "time", "boolean", "categorical", "words", "embedding"} <= kinds
     return preparation
@@ -335,8 +416,13 @@ def test_the_features_of_a_row_do_not_depend_on_the_part_it_is_in(prepared, cuts
 def test_rare_words_after_numbers_mean_the_same_whatever_else_is_there():
     learned = [f"{k % 37} km" for k in range(100)]
     preparation = TablePreparation().fit(pl.DataFrame({"x": learned}))
-    odd = [f"{k} {a}{b}" for k, (a, b) in enumerate((a, b) for a in "qwxzv" for b in "qwertzuiopasdfgh")]
-    cells = pl.DataFrame({"x": [*(f"{k} km" for k in range(9_000)), *odd, *odd, "7 kilometres", "7 KM"]})
+    odd = [
+        f"{k} {a}{b}"
+        for k, (a, b) in enumerate((a, b) for a in "qwxzv" for b in "qwertzuiopasdfgh")
+    ]
+    cells = pl.DataFrame(
+        {"x": [*(f"{k} km" for k in range(9_000)), *odd, *odd, "7 kilometres", "7 KM"]}
+    )
     forms = preparation.forms()
     parts = [preparation.part(cells[k : k + 300], forms) for k in range(0, cells.height, 300)]
     assert np.concatenate(parts).tobytes() == preparation.transform(cells).tobytes()
@@ -352,7 +438,9 @@ def test_rare_words_after_numbers_mean_the_same_whatever_else_is_there():
 )
 def test_parts_are_refused_exactly_as_the_whole_is(n_odd, n, cut, points, first):
     learned = [f"{k % 9},{k % 7}5" for k in range(40)]
-    preparation = TablePreparation().fit(pl.DataFrame({"x": learned, "y": [float(k) ** 2 for k in range(40)]}))
+    preparation = TablePreparation().fit(
+        pl.DataFrame({"x": learned, "y": [float(k) ** 2 for k in range(40)]})
+    )
     odd = [f"{k}.{k}25" if points else "later" for k in range(n_odd)]
     good = [str(k) if points else f"{k},5" for k in range(n)]
     cells = [*odd, *good] if first else [*good, *odd]
@@ -394,7 +482,9 @@ def test_unicode_spellings_of_cells_are_one_and_those_of_names_are_shown():
     assert preparation.get_feature_names_out().tolist() == names
     X = preparation.transform(cells)
     np.testing.assert_array_equal(X[:4, 1:], [[0, 0, 1], [0, 0, 1], [0, 1, 0], [1, 1, 0]])
-    with pytest.raises(TableError, match=r"'caf\u00e9' is missing, .* did you mean 'cafe\\u0301'\?"):
+    with pytest.raises(
+        TableError, match=r"'caf\u00e9' is missing, .* did you mean 'cafe\\u0301'\?"
+    ):
         preparation.transform(pl.DataFrame(cells).rename({nfc: nfd}))
 
 
@@ -417,4 +507,6 @@ def test_without_some_columns_the_others_have_the_features_that_they_had():
     np.testing.assert_array_equal(
         part.transform({"a": table["a"], "z": table["z"]}), whole.transform(table)[:, kept]
     )
-    assert part.features() == [feature for feature, stays in zip(whole.features(), kept, strict=True) if stays]
+    assert part.features() == [
+        feature for feature, stays in zip(whole.features(), kept, strict=True) if stays
+    ]

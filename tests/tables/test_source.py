@@ -29,7 +29,9 @@ FRAME = pl.DataFrame({
     "x": [str(k / 4) for k in range(ROWS)],
 })  # fmt: skip
 KINDS = ["csv", "csv.gz", "tsv", "parquet", "jsonl", "jsonl.gz"]
-EXCEL = pytest.param("xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"), reason="no Excel"))
+EXCEL = pytest.param(
+    "xlsx", marks=pytest.mark.skipif(not find_spec("xlsxwriter"), reason="no Excel")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +75,9 @@ def test_a_file_of_any_kind_has_the_same_cells_however_it_is_read(tmp_path, monk
     if kind in ("csv", "csv.gz", "tsv", "jsonl", "parquet"):
         assert len(batches) > 3
     assert in_one(source, ["x", "id", "none"]).columns == ["id", "x"]
-    assert source.rows([299, 3, 3, 0], ["x", "id"]).equals(whole.frame.select("x", "id")[[299, 3, 3, 0]])
+    assert source.rows([299, 3, 3, 0], ["x", "id"]).equals(
+        whole.frame.select("x", "id")[[299, 3, 3, 0]]
+    )
     assert source.rows([], ["x"]).shape == (0, 1)
     assert source.rows([7])["text"].to_list() == [whole.frame["text"][7]]
     assert source.columns(["x", "text"]).equals(whole.frame.select("x", "text"))
@@ -118,7 +122,9 @@ def test_a_table_knows_how_it_was_read(tmp_path):
 def test_a_text_table_is_cut_at_the_ends_of_its_records(tmp_path_factory, cells, size, ending):
     path = tmp_path_factory.mktemp("cut") / "t.csv"
     quoted = ['"' + cell.replace('"', '""') + '"' for cell in cells]
-    path.write_bytes("".join(f"{line}{ending}" for line in ["a,b", *(f"{cell},1" for cell in quoted)]).encode())
+    path.write_bytes(
+        "".join(f"{line}{ending}" for line in ["a,b", *(f"{cell},1" for cell in quoted)]).encode()
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv, "CHUNK", size)
         found = in_one(open_source(path, delimiter=","))
@@ -196,7 +202,9 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
         list(open_source(tmp_path / "b.csv.gz").batches())
     if find_spec("fastexcel") and find_spec("xlsxwriter"):
         written(tmp_path / "t.xlsx", "xlsx")
-        with pytest.raises(TableError, match=r"too large to read as a whole; .* or raise the parameter memory"):
+        with pytest.raises(
+            TableError, match=r"too large to read as a whole; .* or raise the parameter memory"
+        ):
             list(open_source(tmp_path / "t.xlsx", memory=1000).batches())
 
 
@@ -214,23 +222,36 @@ def test_a_file_that_is_not_what_its_name_says_is_told_of(tmp_path):
     FRAME.write_parquet(buffer)
     (tmp_path / "t.csv").write_bytes(buffer.getvalue())
     assert (
-        read_table(tmp_path / "t.csv").notes == open_source(tmp_path / "t.csv").table.notes == (f"t.csv {said}",)
+        read_table(tmp_path / "t.csv").notes
+        == open_source(tmp_path / "t.csv").table.notes
+        == (f"t.csv {said}",)
     )
     (tmp_path / "u.csv.gz").write_bytes(gzip.compress(buffer.getvalue()))
-    with pytest.raises(TableError, match=r"u.csv.gz holds a Parquet file, which is compressed by itself; unpack"):
+    with pytest.raises(
+        TableError, match=r"u.csv.gz holds a Parquet file, which is compressed by itself; unpack"
+    ):
         read_table(tmp_path / "u.csv.gz")
 
 
 def test_standard_input_is_a_table_of_any_kind(monkeypatch):
     buffer = io.BytesIO()
     FRAME.write_parquet(buffer)
-    kinds = {"csv": b"a,s\n1,x\n", "parquet": buffer.getvalue(), "jsonl": gzip.compress(b'{"a": 1}', mtime=0)}
+    kinds = {
+        "csv": b"a,s\n1,x\n",
+        "parquet": buffer.getvalue(),
+        "jsonl": gzip.compress(b'{"a": 1}', mtime=0),
+    }
     for kind, data in kinds.items():
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         source = open_source("-")
         assert in_one(source).equals(source.read().frame)
         table = source.read()
-        assert (table.format, table.stem, str(table.folder), table.files) == (kind, "stdin", ".", ())
+        assert (table.format, table.stem, str(table.folder), table.files) == (
+            kind,
+            "stdin",
+            ".",
+            (),
+        )
         assert not source.exceeds(1)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(TableError, match=r"^standard input is empty"):
@@ -244,9 +265,16 @@ def test_a_file_that_changes_between_two_looks_is_refused(tmp_path, kind, monkey
     source = open_source([str(path)])
     assert source.names == FRAME.columns
     written(path, kind, FRAME.head(100))
-    looks = [source.read, lambda: source.rows([5]), lambda: source.column("x"), lambda: list(source.batches())]
+    looks = [
+        source.read,
+        lambda: source.rows([5]),
+        lambda: source.column("x"),
+        lambda: list(source.batches()),
+    ]
     for look in looks:
-        with pytest.raises(TableError, match=rf"t.{kind} was changed while it was read; wait until it is whole"):
+        with pytest.raises(
+            TableError, match=rf"t.{kind} was changed while it was read; wait until it is whole"
+        ):
             look()
     path.unlink()  # which explains whatever else goes wrong
     with pytest.raises(TableError, match="was changed while it was read"):
@@ -302,7 +330,9 @@ def test_blocks_depend_on_the_rows_alone(lengths, bounds, n_rows, most):
 
     found = list(in_blocks(cut([min(b, len(lengths)) for b in bounds]), n_rows, most))
     usual = list(in_blocks(cut([]), n_rows, most))
-    assert [part.table.frame.height for part in found] == [part.table.frame.height for part in usual]
+    assert [part.table.frame.height for part in found] == [
+        part.table.frame.height for part in usual
+    ]
     assert pl.concat([part.table.frame for part in found]).equals(frame)
     for part in found:
         height, size = part.table.frame.height, row_bytes(part.table.frame).sum()
@@ -316,7 +346,15 @@ def test_blocks_depend_on_the_rows_alone(lengths, bounds, n_rows, most):
 
 @pytest.fixture
 def folder(tmp_path):
-    for name in ("b.csv", "a.csv", "c[1].csv", ".hidden.csv", "_metadata", "a.labeled.csv", "a.report.html"):
+    for name in (
+        "b.csv",
+        "a.csv",
+        "c[1].csv",
+        ".hidden.csv",
+        "_metadata",
+        "a.labeled.csv",
+        "a.report.html",
+    ):
         (tmp_path / name).write_text(name)
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "d.csv").write_text("d")
@@ -335,7 +373,8 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
     assert names(folder / "a.labeled.csv") == ["a.labeled.csv"]  # whoever names it means it
     (note,) = find_files([str(folder)])[1]
     assert (
-        "Skipped by name, as written by chary or beside tables: _metadata, a.labeled.csv, a.report.html;" in note
+        "Skipped by name, as written by chary or beside tables: _metadata, a.labeled.csv, a.report.html;"
+        in note
     )
     assert find_files([f"{folder}/?.csv"])[1] == []
 
@@ -351,10 +390,16 @@ def test_a_file_that_only_looks_like_an_output_is_the_users(tmp_path):
 def test_a_file_with_several_names_is_read_once_and_a_note_says_so(folder):
     (folder / "latest.csv").symlink_to(folder / "b.csv")
     (folder / "z.csv").hardlink_to(folder / "a.csv")
-    for paths in ([folder], [folder / "a.csv", f"{folder}/*.csv"], [folder, folder / "." / "a.csv"]):
+    for paths in (
+        [folder],
+        [folder / "a.csv", f"{folder}/*.csv"],
+        [folder, folder / "." / "a.csv"],
+    ):
         files, notes = find_files([str(path) for path in paths])
         assert [file.name for file in files] == ["a.csv", "b.csv", "c[1].csv"]
-        assert "latest.csv is the same file as b.csv and was read once: each row counts once." in notes
+        assert (
+            "latest.csv is the same file as b.csv and was read once: each row counts once." in notes
+        )
         assert "z.csv is the same file as a.csv and was read once: each row counts once." in notes
 
 
@@ -363,7 +408,10 @@ def test_a_link_in_a_folder_doubles_no_row(tmp_path):
     (tmp_path / "latest.csv").symlink_to("a.csv")
     table = read_table(tmp_path)
     assert table.frame.height == 2
-    assert "latest.csv is the same file as a.csv and was read once: each row counts once." in table.notes
+    assert (
+        "latest.csv is the same file as a.csv and was read once: each row counts once."
+        in table.notes
+    )
 
 
 @pytest.mark.parametrize(
@@ -372,10 +420,16 @@ def test_a_link_in_a_folder_doubles_no_row(tmp_path):
         (["-", "a.csv"], "Standard input cannot be combined with files"),
         (["{}/*.parquet"], r"^No file is called '.*\*.parquet'; check the pattern.$"),
         (["{}/nothing.csv"], "cannot be read .no such file"),
-        (["{}/empty"], "^The folder .* holds no table; give a file, or a pattern for files deeper in it.$"),
+        (
+            ["{}/empty"],
+            "^The folder .* holds no table; give a file, or a pattern for files deeper in it.$",
+        ),
         (["/dev/null"], "is not a regular file"),
         (["a\x00b"], "cannot be read"),
-        (["https://example.org/t.csv"], "is an address, and chary reads files; fetch the file first, then give"),
+        (
+            ["https://example.org/t.csv"],
+            "is an address, and chary reads files; fetch the file first, then give",
+        ),
         (["s3://bucket/*.parquet"], "is an address"),
         ([], "No file was given"),
     ],
@@ -405,15 +459,24 @@ def test_files_of_a_folder_are_one_table(tmp_path, kind, monkeypatch):
     for _ in range(2):
         assert in_one(source).equals(table.frame)
     assert replace(source.table, frame=table.frame) == table
-    assert table.notes == (f"3 files were read as one table, in this order: 0.{kind}, 1.{kind}, 2.{kind}.",)
-    assert (table.name, table.stem, table.folder, source.n_rows) == ("3 files", "in", tmp_path, 3 * ROWS)
+    assert table.notes == (
+        f"3 files were read as one table, in this order: 0.{kind}, 1.{kind}, 2.{kind}.",
+    )
+    assert (table.name, table.stem, table.folder, source.n_rows) == (
+        "3 files",
+        "in",
+        tmp_path,
+        3 * ROWS,
+    )
     assert source.rows([899, 300]).equals(table.frame[[899, 300]])
     table = read_table([f"{path}/2.{kind}", f"{path}/0.{kind}"])
     assert (table.path, table.more_paths) == (f"{path}/2.{kind}", (f"{path}/0.{kind}",))
     assert table.stem == "2-and-1-more"
     many = folder_of(tmp_path / "many", *[FRAME.head(1)] * 9, kind=kind)
     named = ", ".join(f"{k}.{kind}" for k in range(6))
-    assert read_table(many).notes == (f"9 files were read as one table, in this order: {named}, ... 8.{kind}.",)
+    assert read_table(many).notes == (
+        f"9 files were read as one table, in this order: {named}, ... 8.{kind}.",
+    )
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs a list of open files")
@@ -430,7 +493,10 @@ def test_files_of_a_folder_are_open_one_at_a_time(tmp_path, kind):
     ("other", "said"),
     [
         ({"a": [1]}, "0.parquet has a column 'b' and 1.parquet has not; give files of one kind."),
-        ({"a": [1], "b": [2], "c": [3]}, "1.parquet has a column 'c' and 0.parquet has not; give files"),
+        (
+            {"a": [1], "b": [2], "c": [3]},
+            "1.parquet has a column 'c' and 0.parquet has not; give files",
+        ),
         ({"a": ["x"], "b": [2]}, "column 'a' holds Int64 and String; write it in one type."),
         ({"a": [[1]], "b": [2]}, "types of a column differ"),
         ({"a": [True], "b": [2]}, "column 'a' holds Boolean and Int64; write it in one type."),
@@ -438,7 +504,9 @@ def test_files_of_a_folder_are_open_one_at_a_time(tmp_path, kind):
     ],
 )
 def test_files_of_other_columns_are_refused(tmp_path, other, said):
-    path = folder_of(tmp_path / "in", pl.DataFrame({"a": [2**53 + 1], "b": [2]}), pl.DataFrame(other))
+    path = folder_of(
+        tmp_path / "in", pl.DataFrame({"a": [2**53 + 1], "b": [2]}), pl.DataFrame(other)
+    )
     with pytest.raises(TableError) as caught:
         read_table(path)
     assert said in str(caught.value)
@@ -450,7 +518,9 @@ def test_files_of_other_columns_are_refused(tmp_path, other, said):
 def test_files_of_several_kinds_are_refused(tmp_path):
     written(tmp_path / "0", "parquet")
     written(tmp_path / "1", "jsonl")
-    with pytest.raises(TableError, match=r"^0 is a Parquet file and 1 is JSON lines; give files of one kind.$"):
+    with pytest.raises(
+        TableError, match=r"^0 is a Parquet file and 1 is JSON lines; give files of one kind.$"
+    ):
         read_table(tmp_path)
 
 
@@ -501,9 +571,13 @@ def test_what_cannot_become_a_table_is_refused():
     with pytest.raises(TableError, match=r"^Shop already has a column 'chary_label'"):
         open_source({"chary_label": [1]}, name="Shop")
     assert open_source({"chary_label": [1]}, reserved=()).n_rows == 1
-    with pytest.raises(TableError, match=r"^the table has 5,000 columns; chary takes up to 4,096: select some.$"):
+    with pytest.raises(
+        TableError, match=r"^the table has 5,000 columns; chary takes up to 4,096: select some.$"
+    ):
         open_source({str(k): [1] for k in range(5000)})
-    with pytest.raises(TableError, match=r"^the parameter sheet only applies to files; leave it out.$"):
+    with pytest.raises(
+        TableError, match=r"^the parameter sheet only applies to files; leave it out.$"
+    ):
         open_source({"a": [1]}, sheet="x")
 
 
@@ -511,12 +585,21 @@ def test_a_row_of_sums_at_the_end_is_refused_however_it_is_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("city,n\nUlm,1\nBonn,2\nTotal:,3\n")
     frame = pl.read_csv(path)
-    ways = [lambda: read_table(path), lambda: list(open_source(path).batches()), lambda: open_source(frame)]
+    ways = [
+        lambda: read_table(path),
+        lambda: list(open_source(path).batches()),
+        lambda: open_source(frame),
+    ]
     for read in ways:
         with pytest.raises(
-            TableError, match=r"The last row of .* has 'Total:' in column 'city'; delete it .* move it up"
+            TableError,
+            match=r"The last row of .* has 'Total:' in column 'city'; delete it .* move it up",
         ):
             read()
-    for text in ("kind,n\ntotal,1\npart,2\ntotal,3\n", "city,n\nTotal,1\nUlm,2\n", "city,n\ntotal,1\n"):
+    for text in (
+        "kind,n\ntotal,1\npart,2\ntotal,3\n",
+        "city,n\nTotal,1\nUlm,2\n",
+        "city,n\ntotal,1\n",
+    ):
         path.write_text(text)  # a word of this column, a row moved up, and nothing to add up
         assert read_table(path).n_rows == open_source(path).n_rows > 0

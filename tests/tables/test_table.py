@@ -55,7 +55,9 @@ def test_cells_are_shown_as_text_where_they_can(cells, shown):
 
 def test_two_columns_of_one_name_are_refused():
     refuse_duplicates(["a", "b"], "t.csv")
-    with pytest.raises(TableError, match=r"^t.csv: columns 2 and 3 are both called 'b'; rename one.$"):
+    with pytest.raises(
+        TableError, match=r"^t.csv: columns 2 and 3 are both called 'b'; rename one.$"
+    ):
         refuse_duplicates(["a", "b", "b"], "t.csv")
 
 
@@ -69,7 +71,12 @@ def test_two_columns_of_one_name_are_refused():
         ({"delimiter": ",", "files": ("a.v2.gz",), "packed": "gz"}, "a.v2", ".csv.gz", "."),
         ({"delimiter": "\t", "files": ("t.tsv.gz",), "packed": "gz"}, "t", ".tsv.gz", "."),
         ({"delimiter": ",", "path": "-"}, "stdin", ".csv", "."),
-        ({"format": "jsonl", "path": "i/*.a", "files": ("i/x.a", "i/y.a")}, "x-and-1-more", ".jsonl", "i"),
+        (
+            {"format": "jsonl", "path": "i/*.a", "files": ("i/x.a", "i/y.a")},
+            "x-and-1-more",
+            ".jsonl",
+            "i",
+        ),
         ({"format": "xlsx", "path": "in/u.csv"}, "u", ".xlsx", "in"),
     ],
 )
@@ -107,10 +114,16 @@ def test_a_table_is_written_in_the_format_asked_for():
     [
         (["x", " y ", "", "NA", None], ["x", "y", None, None, None]),
         ([1, -2, None], ["1", "-2", None]),
-        ([1.5, 12000.0, 0.123456789, float("nan"), float("inf")], ["1.5", "12000", "0.123457", None, None]),
+        (
+            [1.5, 12000.0, 0.123456789, float("nan"), float("inf")],
+            ["1.5", "12000", "0.123457", None, None],
+        ),
         ([True, None, False], ["true", None, "false"]),
         ([date(2024, 1, 31)], ["2024-01-31"]),
-        ([datetime(2024, 1, 31), datetime(2024, 1, 31, 12, 30)], ["2024-01-31", "2024-01-31 12:30:00"]),
+        (
+            [datetime(2024, 1, 31), datetime(2024, 1, 31, 12, 30)],
+            ["2024-01-31", "2024-01-31 12:30:00"],
+        ),
         ([[1.0, 2.0], None], [None, None]),
         ([b"\xff"], [None]),
         (["v1.0"], ["v1.0"]),
@@ -121,7 +134,16 @@ def test_a_cell_is_written_plainly(cells, expected):
 
 
 def test_text_is_visible_and_short_as_everywhere():
-    odd = ["a\x00b", "\u202eevil", "line\nbreak", "\x1b[31m" * 20, "no\u00a0break", "plain", "w" * 31, "é" * 30]
+    odd = [
+        "a\x00b",
+        "\u202eevil",
+        "line\nbreak",
+        "\x1b[31m" * 20,
+        "no\u00a0break",
+        "plain",
+        "w" * 31,
+        "é" * 30,
+    ]
     texts = cell_texts(pl.Series(odd)).to_list()
     assert texts == [visible(text, 30) for text in odd]
     assert max(map(len, texts)) <= 30
@@ -138,7 +160,9 @@ def test_names_of_columns_are_shown_with_their_cells():
 
 
 def test_a_sentence_names_parameters_and_steps_in_plain_words():
-    error = TableError("'{x}' is odd; pass ", Parameter("unlabeled", "{0} %s"), " or ", Step("fill", "fill it."))
+    error = TableError(
+        "'{x}' is odd; pass ", Parameter("unlabeled", "{0} %s"), " or ", Step("fill", "fill it.")
+    )
     assert str(error) == "'{x}' is odd; pass unlabeled='{0} %s' or fill it."
     assert str(TableError("one")) == "one"
 
@@ -179,7 +203,9 @@ def test_cells_that_are_short_in_the_file_are_counted_as_they_are(path, monkeypa
         FORMATS["parquet"].read(File(path.name, path), Reading())
 
 
-def test_commands_that_read_a_table_at_once_refuse_more_cells_than_the_memory_holds(tmp_path, monkeypatch, capsys):
+def test_commands_that_read_a_table_at_once_refuse_more_cells_than_the_memory_holds(
+    tmp_path, monkeypatch, capsys
+):
     equal = pl.zeros(2**21, eager=True)
     frame = pl.DataFrame({"x": equal, "z": equal, "y": ["a", "b", None, None] * 2**19})
     frame.write_parquet(tmp_path / "t.parquet")
@@ -208,7 +234,9 @@ def test_free_memory_counts_what_files_only_borrow(tmp_path, monkeypatch):
 
 
 def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():
-    frame = pl.DataFrame({"t": ["ab", None, "abcd"] * 5, "v": [[1, 2], [], None] * 5, "x": [1.5] * 15})
+    frame = pl.DataFrame(
+        {"t": ["ab", None, "abcd"] * 5, "v": [[1, 2], [], None] * 5, "x": [1.5] * 15}
+    )
     expected = np.array([2 + 24 + 8, 0 + 8 + 8, 4 + 8 + 8] * 5)
     assert row_bytes(frame).tolist() == expected.tolist()
     for dtype in (pl.Categorical, pl.Enum(["ab", "abcd"])):

@@ -48,7 +48,11 @@ def test_a_target_of_durations_becomes_text_classes():
     labels = target_labels(table_of(y=[hour, None, 36 * hour]), "y")
     assert labels.classes.tolist() == ["1d 12h", "1h"]
     assert labels.codes.tolist() == [1, -1, 0]
-    assert target_labels(table_of(y=[hour, 2 * hour, 3 * hour]), "y", "1h").codes.tolist() == [-1, 0, 1]
+    assert target_labels(table_of(y=[hour, 2 * hour, 3 * hour]), "y", "1h").codes.tolist() == [
+        -1,
+        0,
+        1,
+    ]
 
 
 def test_words_that_may_mean_unlabelled_are_asked_about():
@@ -69,7 +73,11 @@ def asked_about(labels, **told):
     try:
         target_labels(table_of(y=labels), "y", **told)
     except TableError as error:
-        return [part.value for part in error.args if isinstance(part, Parameter) and part.name == "classes"]
+        return [
+            part.value
+            for part in error.args
+            if isinstance(part, Parameter) and part.name == "classes"
+        ]
     return []
 
 
@@ -135,7 +143,11 @@ def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():
     ("columns", "target", "message"),
     [
         ({"churn": ["a", "b"]}, "chrun", "has no column 'chrun'; did you mean 'churn'?"),
-        ({"churn": ["a", "b"], "x": [1, 2]}, "zzz", "has no column 'zzz'; the table has 'churn', 'x'."),
+        (
+            {"churn": ["a", "b"], "x": [1, 2]},
+            "zzz",
+            "has no column 'zzz'; the table has 'churn', 'x'.",
+        ),
         ({"y": ["", None]}, "y", "Column 'y' holds no label; label some rows"),
         ({"y": ["a", "a", ""]}, "y", "Column 'y' holds one class only, 'a' in 2 rows"),
         ({"y": [f"{i}.5" for i in range(50)]}, "y", "50 different values in 50 labelled rows"),
@@ -164,7 +176,9 @@ def test_a_target_of_lists_is_refused():
 
 def test_a_single_column_is_enough_to_predict_but_not_to_learn_from():
     table = Table(pl.DataFrame({"a": ["1", "2"]}), "t.csv", ",")
-    with pytest.raises(TableError, match=r"t.csv has one column only, 'a'; .*pass the parameter delimiter\)\.$"):
+    with pytest.raises(
+        TableError, match=r"t.csv has one column only, 'a'; .*pass the parameter delimiter\)\.$"
+    ):
         target_labels(table, "a")
 
 
@@ -210,7 +224,8 @@ def test_every_marker_counts_in_upper_or_lower_case():
 def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
-        TableError, match=r"holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, or classes='NA'"
+        TableError,
+        match=r"holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, or classes='NA'",
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""], classes=["NA"]) == ["a", "b", "NA", None]
@@ -227,7 +242,10 @@ def test_which_cells_hold_a_label_can_be_told_in_parts():
     cells = ["a", "b", "B", " ", None, "todo", "NA", "a", "Todo", "na"]
     for unlabeled, classes in product(("todo", ["todo", "NA"]), ([], ["NA"])):
         given_cells = GivenCells("y", unlabeled, classes=classes)
-        parts = [given_cells.see(pl.Series(cells[i : i + 3], dtype=pl.String)) for i in range(0, len(cells), 3)]
+        parts = [
+            given_cells.see(pl.Series(cells[i : i + 3], dtype=pl.String))
+            for i in range(0, len(cells), 3)
+        ]
         try:
             labels = target_labels(table_of(y=cells), "y", unlabeled, classes=classes)
         except TableError as error:
@@ -259,7 +277,8 @@ NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
     read = read_target(
-        table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]), "y"
+        table_of(y=[NFC, NFC, NFD, "bar", "bar\u200b", "\u2060bar", "New\u00a0York", "New York"]),
+        "y",
     )
     assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
     assert read.labels.classes.tolist() == ["New York", "bar", NFC]
@@ -269,8 +288,15 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
 
 
 def test_what_nobody_can_see_is_no_label_and_does_not_hide_a_marker():
-    assert target_labels(table_of(y=["a", "b", "\u200b", " \ufeff"]), "y").codes.tolist() == [0, 1, -1, -1]
-    assert target_labels(table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]).codes.tolist() == [
+    assert target_labels(table_of(y=["a", "b", "\u200b", " \ufeff"]), "y").codes.tolist() == [
+        0,
+        1,
+        -1,
+        -1,
+    ]
+    assert target_labels(
+        table_of(y=["a", "b", "todo\u200b", NFD]), "y", ["todo", NFC]
+    ).codes.tolist() == [
         0,
         1,
         -1,
@@ -292,6 +318,11 @@ def test_a_name_in_another_unicode_form_is_suggested_visibly():
 
 
 def test_classes_have_the_same_names_in_files_of_text_and_of_numbers():
-    for cells in (["1.0", "2.0", "1.0", ""], [1.0, 2.0, 1.0, None], [1, 2, 1, None], ["1", "2", "1", ""]):
+    for cells in (
+        ["1.0", "2.0", "1.0", ""],
+        [1.0, 2.0, 1.0, None],
+        [1, 2, 1, None],
+        ["1", "2", "1", ""],
+    ):
         table = Table(pl.DataFrame({"x": [1, 2, 3, 4], "y": cells}), "t")
         assert read_target(table, "y").labels.classes.tolist() == ["1", "2"]

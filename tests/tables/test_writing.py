@@ -21,7 +21,10 @@ text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"
 
 
 @settings(max_examples=30, deadline=None)
-@given(rows=st.lists(st.tuples(text, text, text), min_size=1, max_size=6), delimiter=st.sampled_from(",;\t|"))
+@given(
+    rows=st.lists(st.tuples(text, text, text), min_size=1, max_size=6),
+    delimiter=st.sampled_from(",;\t|"),
+)
 def test_what_was_read_is_written_back(tmp_path_factory, rows, delimiter):
     frame = pl.DataFrame(rows, schema=dict.fromkeys("abc", pl.String), orient="row")
     buffer = io.BytesIO()
@@ -71,8 +74,21 @@ COLUMNS = {
     "nothing": pl.Series([None, None, None], dtype=pl.Null),
     "exact": pl.Series([Decimal("1.10"), None, Decimal("2.25")]),
 }
-# What a format has no type for and is text, or a wider number, after it was written and read; or is refused.
-TEXT = {"whole", "small", "large", "number", "single", "flag", "day", "moment", "thousandths", "zone", "time"}
+# What a format has no type for and is text, or a wider number, after it was written and read; or is
+# refused.
+TEXT = {
+    "whole",
+    "small",
+    "large",
+    "number",
+    "single",
+    "flag",
+    "day",
+    "moment",
+    "thousandths",
+    "zone",
+    "time",
+}
 OTHERWISE = {
     "parquet": {},
     "csv": dict.fromkeys([*TEXT, "category", "enum", "exact", "nothing"], pl.String),
@@ -87,11 +103,17 @@ OTHERWISE = {
     },
 }  # fmt: skip
 NESTED = {"list", "array", "record", "bytes"}
-REFUSED = {"parquet": set(), "csv": {*NESTED, "duration"}, "jsonl": {"bytes"}, "xlsx": {*NESTED, "duration"}}
+REFUSED = {
+    "parquet": set(),
+    "csv": {*NESTED, "duration"},
+    "jsonl": {"bytes"},
+    "xlsx": {*NESTED, "duration"},
+}
 FORMATS = [
     pytest.param(
         name,
-        marks=[pytest.mark.skipif(not find_spec("fastexcel"), reason="needs chary[excel]")] * (name == "xlsx"),
+        marks=[pytest.mark.skipif(not find_spec("fastexcel"), reason="needs chary[excel]")]
+        * (name == "xlsx"),
     )
     for name in OTHERWISE
 ]
@@ -118,7 +140,11 @@ def test_every_type_that_a_format_holds_comes_back(tmp_path, format):
         assert again.frame.schema[name] == OTHERWISE[format].get(name, frame.schema[name])
         if name == "single" and format in ("jsonl", "xlsx"):
             assert again.frame[name].cast(pl.Float32).equals(frame[name])
-        elif again.frame[name].dtype == pl.String and cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        elif again.frame[name].dtype == pl.String and cells.dtype not in (
+            pl.String,
+            pl.Categorical,
+            pl.Enum,
+        ):
             assert again.frame[name].is_null().equals(frame[name].is_null())
         else:
             assert again.frame[name].to_list() == frame[name].to_list()
@@ -146,7 +172,9 @@ def test_a_compressed_csv_is_the_csv(tmp_path):
     assert gzip.decompress(buffer.getvalue()) == data
 
 
-FRAME = pl.DataFrame({"a": range(1000), "t": [f"=x, {k}\n" if k % 3 else None for k in range(1000)]})
+FRAME = pl.DataFrame(
+    {"a": range(1000), "t": [f"=x, {k}\n" if k % 3 else None for k in range(1000)]}
+)
 LABELS = pl.Series([("=yes", "no")[k % 2] for k in range(1000)])
 
 
@@ -173,7 +201,9 @@ def test_the_bytes_are_the_same_however_the_rows_came(kind):
     elif kind == "csv.gz":
         assert gzip.decompress(whole) == gzip.decompress(expected.getvalue())
     else:
-        assert pl.read_parquet(io.BytesIO(whole)).equals(pl.read_parquet(io.BytesIO(expected.getvalue())))
+        assert pl.read_parquet(io.BytesIO(whole)).equals(
+            pl.read_parquet(io.BytesIO(expected.getvalue()))
+        )
 
 
 def test_a_workbook_is_written_at_once():
@@ -214,12 +244,30 @@ def test_what_a_format_cannot_hold_is_refused_first():
         pass
 
 
-# By hand once more: what Excel, LibreOffice and Google Sheets run, and what they pass over before it.
+# By hand once more: what Excel, LibreOffice and Google Sheets run, and what they pass over before
+# it.
 SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\u30fc")
 UNSEEN = " \u00a0\u3000\u200b\u2009\ufeff\u202e\x00\x1b\t\r\n"
 STARTS = [before + sign for before in ("", *UNSEEN, "  \t") for sign in SIGNS] + ["\t", "\r", "\n"]
 SPEAKING = ["1+1", "cmd|' /C calc'!A0", "SUM(A1:A9)", "x", "5-3", "inf"]
-HARMLESS = ["-5", "+5", "-0.5", "-.5", "+5.", "-1e-9", "+", "-", "yes", "a=b", "a-b", "", "'n", "5", "(=1)", "'"]
+HARMLESS = [
+    "-5",
+    "+5",
+    "-0.5",
+    "-.5",
+    "+5.",
+    "-1e-9",
+    "+",
+    "-",
+    "yes",
+    "a=b",
+    "a-b",
+    "",
+    "'n",
+    "5",
+    "(=1)",
+    "'",
+]
 
 
 def test_every_start_is_guarded():
@@ -241,7 +289,10 @@ def test_each_text_is_read_back_as_it_was_and_none_runs(texts):
     assert all_as_typed(written).to_list() == texts
     assert [text if text is None else as_typed(text) for text in written] == texts
     assert [
-        text for text in written.drop_nulls() if text.lstrip(UNSEEN).startswith(SIGNS) if not is_sum(text)
+        text
+        for text in written.drop_nulls()
+        if text.lstrip(UNSEEN).startswith(SIGNS)
+        if not is_sum(text)
     ] == []
 
 

@@ -11,5 +11,7 @@ def test_without_torch_one_sentence_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("chary.torch")]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("chary.torch", "chary.torch.heads"):
-        with pytest.raises(ModuleNotFoundError, match=r"chary.torch needs PyTorch.*pip install 'chary\[torch\]'"):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"chary.torch needs PyTorch.*pip install 'chary\[torch\]'"
+        ):
             import_module(name)

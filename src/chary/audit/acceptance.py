@@ -17,7 +17,8 @@ from chary.tables.table import TableError
 # The errors at which a report says what can be accepted, and the level of each statement.
 ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
 STEPS = 10_000  # of a confidence: the four digits that files show
-# Shares of the pool at which rows may be accepted: the strictest, and how many; the part of the risk at the start.
+# Shares of the pool at which rows may be accepted: the strictest, and how many; the part of the
+# risk at the start.
 _STRICTEST, _N_THRESHOLDS, _PART_OF_START = 0.1, 40, 0.8
 _ROUNDING = 1e-12
 
@@ -42,38 +43,41 @@ def accept_threshold(
 ) -> Acceptance:
     r"""The smallest confidence from which on rows can be accepted with at most this error.
 
-    For a threshold t fixed beforehand, the n_t audited rows with confidence at least t are a random sample of
-    all such rows, so that the number of wrong ones w_t is binomial and
+    For a threshold t fixed beforehand, the n_t audited rows with confidence at least t are a random
+    sample of all such rows, so that the number of wrong ones w_t is binomial and
 
     .. math:: p_t = P(\mathrm{Bin}(n_t, error) \le w_t)
 
-    is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed shares of the pool,
-    whatever the answers are. They are walked from strict to lax by the fallback procedure (Wiens, 2003; the graphs
-    of Bretz et al., 2009): each has its own part of the risk 1 - level, and one that is passed hands what it had
-    on to the next laxer one,
+    is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed
+    shares of the pool, whatever the answers are. They are walked from strict to lax by the fallback
+    procedure (Wiens, 2003; the graphs of Bretz et al., 2009): each has its own part of the risk 1 -
+    level, and one that is passed hands what it had on to the next laxer one,
 
     .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad \sum_t v_t = 1.
 
-    The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the start: the
-    strictest threshold with enough audited rows to be passed if all of them are right, or all rows if none has
-    enough. It counts only if all of them are right, unless no stricter threshold has any audited row. The last
-    fifth goes to accepting all rows.
+    The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the
+    start: the strictest threshold with enough audited rows to be passed if all of them are right,
+    or all rows if none has enough. It counts only if all of them are right, unless no stricter
+    threshold has any audited row. The last fifth goes to accepting all rows.
 
-    What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of the pool's
-    rows from the returned threshold on is wrong, although the threshold was chosen with the audit, with no
-    assumption on the confidence, the model or its training labels. Proof, given how many audited rows each
-    threshold has, which tells nothing about their answers: if thresholds are passed whose error is too high, let t
-    be the strictest of them and s the next stricter one whose error is too high. It was not passed, so alpha_t
-    holds no more than the parts after s up to t. Each part belongs to one such t alone, so the chances of these
-    events add up to 1 - level at most.
+    What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of
+    the pool's rows from the returned threshold on is wrong, although the threshold was chosen with
+    the audit, with no assumption on the confidence, the model or its training labels. Proof, given
+    how many audited rows each threshold has, which tells nothing about their answers: if thresholds
+    are passed whose error is too high, let t be the strictest of them and s the next stricter one
+    whose error is too high. It was not passed, so alpha_t holds no more than the parts after s up
+    to t. Each part belongs to one such t alone, so the chances of these events add up to 1 - level
+    at most.
 
-    A larger error never accepts fewer rows, and nor does a right answer in place of a wrong one. Proof: p_t falls
-    with the error and rises with w_t. A larger error may also move the start to a stricter threshold. Then the old
-    start was passed with no wrong row, so the new one is passed too, and so are all thresholds between them. From
-    there on, by induction, smaller p_t pass the same thresholds and more, each with an alpha_t at least as large.
+    A larger error never accepts fewer rows, and nor does a right answer in place of a wrong one.
+    Proof: p_t falls with the error and rises with w_t. A larger error may also move the start to a
+    stricter threshold. Then the old start was passed with no wrong row, so the new one is passed
+    too, and so are all thresholds between them. From there on, by induction, smaller p_t pass the
+    same thresholds and more, each with an alpha_t at least as large.
 
-    What does not hold: ``n_wrong / n_audited`` and ``score`` of those rows, which are optimistic because the
-    threshold was chosen for them; and the best of several errors asked in turn: fix one beforehand.
+    What does not hold: ``n_wrong / n_audited`` and ``score`` of those rows, which are optimistic
+    because the threshold was chosen for them; and the best of several errors asked in turn: fix one
+    beforehand.
 
     Parameters
     ----------
@@ -100,14 +104,18 @@ def accept_threshold(
     confidence = np.asarray(confidence, dtype=float)
     rows = pool if isinstance(pool, ConfidenceHistogram) else ConfidenceHistogram.exact(pool)
     if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
-        raise ValueError("confidence must be a number for every row; give -inf where there is none.")
+        raise ValueError(
+            "confidence must be a number for every row; give -inf where there is none."
+        )
     wrong, k = ~np.asarray(correct, dtype=bool), len(confidence)
     if not k:
         return nothing_accepted(error, level)
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
     thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
-    n = np.searchsorted(-confidence[order], -thresholds, side="right")  # audited rows from each threshold on
+    n = np.searchsorted(
+        -confidence[order], -thresholds, side="right"
+    )  # audited rows from each threshold on
     n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
     enough = bdtr(0, n[:-1], error) <= _PART_OF_START * (1 - level) + _ROUNDING
     start = int(np.argmax(np.append(enough, True)))
@@ -122,7 +130,9 @@ def accept_threshold(
     if reached < 0:
         return nothing_accepted(error, level)
     threshold = float(thresholds[reached])
-    return Acceptance(threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level)
+    return Acceptance(
+        threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level
+    )
 
 
 def nothing_accepted(error: float, level: float) -> Acceptance:
@@ -165,8 +175,9 @@ class Acceptor(NamedTuple):
     def at(self, error: float) -> Acceptance:
         """Find the rows to accept with at most so many wrong.
 
-        The proof of ``accept_threshold`` is about all rows that the audited ones were drawn from, so all of them
-        are counted. Among the rows that nobody has answered alone, the share of wrong ones can be higher.
+        The proof of ``accept_threshold`` is about all rows that the audited ones were drawn from,
+        so all of them are counted. Among the rows that nobody has answered alone, the share of
+        wrong ones can be higher.
         """
         found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
         n_accepted = self.rest.n_from(found.threshold) + self.answered.n_from(found.threshold)
@@ -179,9 +190,13 @@ def check_error(error: float | None, audit: Any) -> None:
         return
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
         example = Parameter("error", "0.1")
-        raise TableError(f"The error {shown(error)} is not a share of wrong labels, such as ", example, ".")
+        raise TableError(
+            f"The error {shown(error)} is not a share of wrong labels, such as ", example, "."
+        )
     if audit is None:
-        raise TableError("Only an audit tells which rows can be accepted; pass ", Parameter("audit"), ".")
+        raise TableError(
+            "Only an audit tells which rows can be accepted; pass ", Parameter("audit"), "."
+        )
 
 
 class ConfidenceHistogram(NamedTuple):
@@ -197,7 +212,9 @@ class ConfidenceHistogram(NamedTuple):
         >>> ConfidenceHistogram.of([0.5, 0.50004, 1.0]).n_from(0.5)
         3
         """
-        steps = np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(np.intp)
+        steps = np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(
+            np.intp
+        )
         return cls(np.bincount(steps, minlength=STEPS + 1).astype(np.int64))
 
     @classmethod
@@ -225,7 +242,9 @@ class ConfidenceHistogram(NamedTuple):
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])
         """
-        return self.values[np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right")]
+        return self.values[
+            np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right")
+        ]
 
     def n_from(self, threshold: float) -> int:
         """Rows of at least this confidence."""

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score
-from chary.audit.sheet import RANDOM, SKIPPED, SheetRows, TableCells, cells_of, origin_of, read_sheet, sheet_rows
+from chary.audit.sheet import (
+    RANDOM,
+    SKIPPED,
+    SheetRows,
+    TableCells,
+    cells_of,
+    origin_of,
+    read_sheet,
+    sheet_rows,
+)
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
@@ -44,7 +53,9 @@ class Annotators(NamedTuple):
         """The answers that count: what all who answered say; rows on which they differ are skipped."""
         told: dict[int, str] = {}
         for one in reversed(self.answers):
-            told |= {i: text for i, text in one.items() if text and (text != SKIPPED or i not in told)}
+            told |= {
+                i: text for i, text in one.items() if text and (text != SKIPPED or i not in told)
+            }
         return {**told, **dict.fromkeys(self.differing, SKIPPED)}
 
     def sentences(self) -> list[str]:
@@ -56,10 +67,14 @@ class Annotators(NamedTuple):
             counts = pair_counts(told[0], told[1], sorted({*told[0], *told[1]}))
             same, beyond = np.trace(counts), kappa(counts)
             known = "" if beyond is None else f" (kappa {beyond:.2f})"
-            said.append(f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}.")
+            said.append(
+                f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}."
+            )
         if self.differing:
             rows = counted(len(self.differing), "row")
-            said.append(f"They differ on {rows}, counted as skipped until somebody edits a sheet to agree.")
+            said.append(
+                f"They differ on {rows}, counted as skipped until somebody edits a sheet to agree."
+            )
         return said
 
 
@@ -70,21 +85,37 @@ class AuditAnswers:
     drawn: NDArray[np.intp]  # (m,) row numbers in the table
     truth: NDArray[Any]  # (m,) the class that the person gave; None where the row was skipped
     n_drawn: int  # rows drawn, those after the last answer included
-    new_classes: dict[str, int] = field(default_factory=dict)  # classes that no label of the table has
-    notes: list[str] = field(default_factory=list)  # one sentence for whatever was set right or left out
+    new_classes: dict[str, int] = field(
+        default_factory=dict
+    )  # classes that no label of the table has
+    notes: list[str] = field(
+        default_factory=list
+    )  # one sentence for whatever was set right or left out
     warnings: list[str] = field(default_factory=list)
-    stopped: bool = False  # whether the person was told when it was enough: limits must hold at any moment
-    columns_shown: tuple[str, ...] | None = None  # that a person who judged labels could see; None: not known
-    # By judged column whose labels are not known to be those that the rows were drawn for: a sentence.
+    stopped: bool = (
+        False  # whether the person was told when it was enough: limits must hold at any moment
+    )
+    columns_shown: tuple[str, ...] | None = (
+        None  # that a person who judged labels could see; None: not known
+    )
+    # By judged column whose labels are not known to be those that the rows were drawn for: a
+    # sentence.
     changed_labels: dict[str, str] = field(default_factory=dict)
     annotators: Annotators | None = None  # who answered, if several did
 
     @classmethod
     def of(
-        cls, drawn: NDArray[np.intp], truth: NDArray[Any], n_drawn: int, classes: Sequence[str], notes: list[str]
+        cls,
+        drawn: NDArray[np.intp],
+        truth: NDArray[Any],
+        n_drawn: int,
+        classes: Sequence[str],
+        notes: list[str],
     ) -> AuditAnswers:
         """Answers to be compared with labels of some classes: others are new, which is said."""
-        new = Counter(text for text in truth.tolist() if text is not None and text not in set(classes))
+        new = Counter(
+            text for text in truth.tolist() if text is not None and text not in set(classes)
+        )
         warnings = [_new_class(name, n_rows, classes) for name, n_rows in new.items()]
         return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
@@ -117,8 +148,9 @@ class AuditAnswers:
     def is_unfinished(self) -> bool:
         """Whether a person who could look while labelling has not come to the end of the draw.
 
-        Only limits that hold at any moment can be promised then. All other figures are those of a number of rows
-        that was fixed beforehand: if they decided when to stop, they would be wrong more often than they say.
+        Only limits that hold at any moment can be promised then. All other figures are those of a
+        number of rows that was fixed beforehand: if they decided when to stop, they would be wrong
+        more often than they say.
         """
         return self.stopped and self.n_left > 0
 
@@ -137,12 +169,18 @@ class Audit:
     """Labels under test, of a column or of a model, and a person's answers for random rows of the table."""
 
     answers: AuditAnswers
-    correct: NDArray[np.bool_]  # (m,) whether the label of each drawn row is right; False where it was skipped
+    correct: NDArray[
+        np.bool_
+    ]  # (m,) whether the label of each drawn row is right; False where it was skipped
     population: int  # rows that these were drawn from
     level: float = 0.95  # of the intervals
     classes: dict[Any, Score]  # the share of each class that is recognised
-    acceptor: Acceptor | None = None  # tells what can be accepted at any error; None: there is no confidence
-    error: float | None = None  # the share of wrong labels allowed among those to accept, if one was asked for
+    acceptor: Acceptor | None = (
+        None  # tells what can be accepted at any error; None: there is no confidence
+    )
+    error: float | None = (
+        None  # the share of wrong labels allowed among those to accept, if one was asked for
+    )
 
     @cached_property
     def accuracy(self) -> Score:
@@ -185,23 +223,32 @@ def read_audit(
 ) -> AuditAnswers:
     """Read the answers back and match them with the table they were drawn from.
 
-    Answers that differ in nothing but case and white space are one class. What cannot be understood is refused
-    with a ``TableError``, and so are rows chosen for doubt where random ones are needed: ``chosen`` says which.
+    Answers that differ in nothing but case and white space are one class. What cannot be understood
+    is refused with a ``TableError``, and so are rows chosen for doubt where random ones are needed:
+    ``chosen`` says which.
     """
     audit = read_sheet(path)
     origin, markers, classes = origin_of(audit), markers_of(unlabeled), labels.classes.tolist()
     if origin.judged:
         column = shown(origin.judged[0])
-        raise TableError(f"{audit.name} was drawn to judge column {column}; draw one from the unlabelled rows.")
+        raise TableError(
+            f"{audit.name} was drawn to judge column {column}; draw one from the unlabelled rows."
+        )
     if chosen == RANDOM and set(map(folded, origin.markers)) != set(map(folded, markers)):
         values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
-        remedy = ", so its rows are not random among those unlabelled now; use the same, or draw again."
-        raise TableError(f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy)
+        remedy = (
+            ", so its rows are not random among those unlabelled now; use the same, or draw again."
+        )
+        raise TableError(
+            f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy
+        )
     found = match_answers(audit, cells_of(table, target), target, classes, markers, chosen)
     found = replace(found, drawn=table.places_of(found.drawn))
     rows, told = found.rows, found.labels
     given = labels.classes[labels.codes[rows]].astype(object)
-    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[:1]:  # labelled in the table since
+    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[
+        :1
+    ]:  # labelled in the table since
         raise TableError(
             f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
             f"{shown(told[i])} in {audit.name}; decide, and change one of them."
@@ -231,11 +278,15 @@ def match_answers(
     for sheet, of_one in zip(people.values(), rows, strict=True):
         for place, row in of_one.by_place.items():
             if every.by_place.setdefault(place, row).number != row.number:
-                raise TableError(f"{sheet.name} and {audit.name} are two draws; give sheets of one draw.")
+                raise TableError(
+                    f"{sheet.name} and {audit.name} are two draws; give sheets of one draw."
+                )
         notes += of_one.notes
     answers_given = [row.answer for of_one in rows for row in of_one.by_place.values()]
     class_of = classes_meant(Counter(answers_given), classes, markers, notes)
-    said = [{place: class_of[row.answer] for place, row in of_one.by_place.items()} for of_one in rows]
+    said = [
+        {place: class_of[row.answer] for place, row in of_one.by_place.items()} for of_one in rows
+    ]
     told, annotators, n_drawn = said[0], None, every.n_drawn
     if len(people) > 1:
         annotators = Annotators(list(people), said)
@@ -248,7 +299,9 @@ def match_answers(
     n_answers = sum(text is not None for text in truth)
     if n_answers < (fewest := 2 if chosen == RANDOM else 1):
         fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
-        raise TableError(f"{audit.name} has {n_answers} labels, and at least {fewest} are needed: ", fill)
+        raise TableError(
+            f"{audit.name} has {n_answers} labels, and at least {fewest} are needed: ", fill
+        )
     if n_drawn > last:
         notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
     if n_skipped := last - n_answers - (len(annotators.differing) if annotators else 0):
@@ -264,7 +317,8 @@ def classes_meant(
 ) -> dict[str, str]:
     """Find the class that each answer means, of answers and their counts; what is read otherwise is noted.
 
-    An answer is itself, or a known class that a spreadsheet may have retyped. Spellings of a new class are one.
+    An answer is itself, or a known class that a spreadsheet may have retyped. Spellings of a new
+    class are one.
     """
     class_of = {answer: answer and _class_meant(answer, classes, markers) for answer in answers}
     new: Counter[str] = Counter()

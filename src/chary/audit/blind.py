@@ -35,15 +35,18 @@ _OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at it
 def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     """Find what a person who answers must not see: what was said to hide, and what gives the labels away.
 
-    The second are columns whose name says that a labeller wrote them (``llm_reason``, ``vendor_label``,
-    ``rule_confidence``). And columns from which a label can be told, looked for in the filled cells of up to 2,000
-    rows: those that hold the same classes and mostly agree with it, those of which each value goes with one label,
-    and texts that name it. A column of measurements is none of them: a rule may be made of it, and a person needs
-    it, too. What ``show`` names is left out of them, and all of them are if nothing else would be left to label a
+    The second are columns whose name says that a labeller wrote them (``llm_reason``,
+    ``vendor_label``, ``rule_confidence``). And columns from which a label can be told, looked for
+    in the filled cells of up to 2,000 rows: those that hold the same classes and mostly agree with
+    it, those of which each value goes with one label, and texts that name it. A column of
+    measurements is none of them: a rule may be made of it, and a person needs it, too. What
+    ``show`` names is left out of them, and all of them are if nothing else would be left to label a
     row by.
     """
     source, options = tested.source, tested.options
-    hidden = list(dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])]))
+    hidden = list(
+        dict.fromkeys([*options.labels, *options.hide, *filter(None, [options.confidence])])
+    )
     for name in [*hidden, *options.show]:
         source.column_named(name)
     others = [name for name in source.names if name not in hidden and not name.startswith("chary_")]
@@ -52,7 +55,9 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     n_blocks = math.ceil(source.n_rows / _BLOCK)
     blocks = np.sort(draw(np.zeros(n_blocks, dtype=bool), min(_LOOKED_AT // _BLOCK, n_blocks), 0))
     numbers = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK)).ravel().tolist()
-    cells = source.rows([row for row in numbers if row < source.n_rows], [*options.labels, *candidates])
+    cells = source.rows(
+        [row for row in numbers if row < source.n_rows], [*options.labels, *candidates]
+    )
     revealing = {name for name in candidates if _has_name_of_labeller(name)}
     for column in options.labels:
         all_labels = tested.of(cells[column])
@@ -62,8 +67,8 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
             if reveals_label(labelled_rows[name], labels, tested.classes):
                 revealing.add(name)
 
-    # If every other column reveals the label, hiding them would leave nothing to answer by; and a sheet of very
-    # many columns remembers only the hidden ones, as far as there is room.
+    # If every other column reveals the label, hiding them would leave nothing to answer by; and a
+    # sheet of very many columns remembers only the hidden ones, as far as there is room.
     if len(revealing) == len(others) or len("".join(revealing)) >= MOST_SHOWN:
         return hidden, []
     return hidden, [name for name in candidates if name in revealing]
@@ -104,8 +109,9 @@ def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str
 def _agreement(named: Sequence[tuple[str, str]], labels: Sequence[str]) -> float:
     r"""Compute the agreement beyond chance of the filled cells of a column with the labels.
 
-    It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`, over the filled cells, with the label shares of all rows
-    in the agreement by chance, :math:`p_e`: so a column that names one class where it is filled counts, too.
+    It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`, over the filled cells, with the label
+    shares of all rows in the agreement by chance, :math:`p_e`: so a column that names one class
+    where it is filled counts, too.
     """
     counts = Counter(labels)
     observed = sum(cell == label for cell, label in named) / len(named)

@@ -1,9 +1,9 @@
 """What answers for random rows say of labels: accuracy, classes, shares, agreement, slices, two compared.
 
-The labels may come from anyone: a model, rules, a colleague. They are fixed, and the audited rows were drawn
-uniformly at random from all rows that carry them, so that every interval here is exact: it covers the truth at
-least as often as it says, at any size, whatever the bias of the labels that a model was trained on. Where rows
-were skipped it covers whatever a person would have said of them.
+The labels may come from anyone: a model, rules, a colleague. They are fixed, and the audited rows
+were drawn uniformly at random from all rows that carry them, so that every interval here is exact:
+it covers the truth at least as often as it says, at any size, whatever the bias of the labels that
+a model was trained on. Where rows were skipped it covers whatever a person would have said of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
-from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, at_least, count_interval, interval, sequence
+from chary.audit.intervals import (
+    MOSTLY_RIGHT,
+    NEUTRAL,
+    at_least,
+    count_interval,
+    interval,
+    sequence,
+)
 
 Mask = NDArray[np.bool_]
 
 # A balanced accuracy, or one of a slice, is given from this many audited rows on.
 MIN_PER_CLASS = 5
-_NUISANCE = 0.2  # of a difference: the part of the risk that goes into how many rows the two differ on
+_NUISANCE = (
+    0.2  # of a difference: the part of the risk that goes into how many rows the two differ on
+)
 _NO_LABEL: Any = object()  # of a row that is never recognised, as it has no label
 
 
@@ -35,7 +44,9 @@ class Score(NamedTuple):
     low: float  #: the interval of the share that is right
     high: float  #: and its upper limit
     level: float  #: of the interval: 0.95 is 95 %
-    at_least: float | None = None  #: the share that is right at least, at the same level; None: nobody asked
+    at_least: float | None = (
+        None  #: the share that is right at least, at the same level; None: nobody asked
+    )
 
     @property
     def share(self) -> float:
@@ -56,9 +67,9 @@ def score(
 ) -> Score:
     """The share of right rows in an audit, with its exact interval.
 
-    Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper one supposes
-    them right, so that the interval holds whatever they are. With the size of the pool they were drawn from it
-    is narrower (``interval``).
+    Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper
+    one supposes them right, so that the interval holds whatever they are. With the size of the pool
+    they were drawn from it is narrower (``interval``).
 
     Parameters
     ----------
@@ -91,8 +102,8 @@ def promised_score(
 ) -> Score:
     """The share of right rows in an audit, in the order of the draw, as it can be promised.
 
-    The interval is exact for an audit of a size that was planned; where the person was ``stopped``, told when it
-    was enough, it is that of ``sequence``, which holds at any moment.
+    The interval is exact for an audit of a size that was planned; where the person was ``stopped``,
+    told when it was enough, it is that of ``sequence``, which holds at any moment.
     """
     planned = score(correct[~skipped], level, skipped=int(skipped.sum()), population=population)
     if not stopped:
@@ -115,7 +126,9 @@ class Share(NamedTuple):
     @property
     def off(self) -> tuple[float, float]:
         """By how much the labels' own share is too high, at least and at most: below 0 it is too low."""
-        return (self.labelled - self.high) / self.population, (self.labelled - self.low) / self.population
+        return (self.labelled - self.high) / self.population, (
+            self.labelled - self.low
+        ) / self.population
 
     def __str__(self) -> str:
         return f"between {self.low:,} and {self.high:,} of {self.population:,}"
@@ -125,18 +138,28 @@ class ClassJudgement(NamedTuple):
     """What an audit says of one class; a figure of fewer than five rows is exact, and says next to nothing."""
 
     share: Share  #: how many rows of the table are of the class
-    precision: Score | None  #: of the rows that carry the label, how many are of the class; None: none was audited
-    recall: Score | None  #: of the rows of the class, how many carry the label; None: none was audited
+    precision: (
+        Score | None
+    )  #: of the rows that carry the label, how many are of the class; None: none was audited
+    recall: (
+        Score | None
+    )  #: of the rows of the class, how many carry the label; None: none was audited
 
 
 @dataclass(frozen=True)
 class Judgement:
     """The outcome of ``judge_labels``."""
 
-    accuracy: Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
+    accuracy: (
+        Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
+    )
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
-    confusions: dict[tuple[Any, Any], int]  #: (answer, label): rows, of those that differ, most frequent first
-    kappa: float | None  #: agreement of labels and answers beyond chance; None if there is one class alone
+    confusions: dict[
+        tuple[Any, Any], int
+    ]  #: (answer, label): rows, of those that differ, most frequent first
+    kappa: (
+        float | None
+    )  #: agreement of labels and answers beyond chance; None if there is one class alone
 
 
 def judge_labels(
@@ -151,8 +174,9 @@ def judge_labels(
 
     - accuracy: ``interval`` of the right rows among N, finite;
     - precision of a label: the audited rows that carry it are a random sample of the rows that do, whose number is
-      known: ``interval`` among those. Recall of a class: the audited rows of the class are a random sample of its
-      rows, whose number is not known: ``interval`` of a pool of any size. Nothing is expected of either;
+      known: ``interval`` among those. Recall of a class: the audited rows of the class are a random
+      sample of its rows, whose number is not known: ``interval`` of a pool of any size. Nothing is
+      expected of either;
     - shares: ``count_interval`` of the answers among N, never the counts of the labels;
     - skipped rows: each limit is the worst over all they could have been.
 
@@ -161,8 +185,8 @@ def judge_labels(
     truth : array-like of shape (k,)
         What the person said of each audited row; anything where it was skipped.
     labels : array-like of shape (k,)
-        The labels under test of the same rows. A row without label has one of its own, such as None, which is
-        never right.
+        The labels under test of the same rows. A row without label has one of its own, such as
+        None, which is never right.
     counts : mapping of label to number of rows
         Of the whole table, all labels under test.
     skipped : array-like of shape (k,), bool, default=None
@@ -193,18 +217,26 @@ def judge_labels(
     recalls = class_scores(truth[~unknown], labels[~unknown], names, level, skipped=said)
     n_skipped, classes = int(unknown.sum()), {}
     for name in names:
-        is_class, has_label, labelled = ~unknown & _equal(truth, name), _equal(labels, name), counts.get(name, 0)
+        is_class, has_label, labelled = (
+            ~unknown & _equal(truth, name),
+            _equal(labels, name),
+            counts.get(name, 0),
+        )
         seen = int(is_class.sum())
         low, high = count_interval(seen, len(labels), population, level, n_skipped)
         share = Share(seen, len(labels), low, high, labelled, population, level)
         precision = _score_of(is_class & has_label, has_label, unknown, labelled, level)
         classes[name] = ClassJudgement(share, precision, recalls.get(name))
-    pairs = Counter(zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True))
+    pairs = Counter(
+        zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True)
+    )
     return Judgement(
         accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
         classes=classes,
         confusions=dict(pairs.most_common()),
-        kappa=kappa(pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))),
+        kappa=kappa(
+            pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))
+        ),
     )
 
 
@@ -218,9 +250,9 @@ def class_scores(
 ) -> dict[Any, Score]:
     """For each class the share of its audited rows that were recognised, with its exact interval.
 
-    It is exact because the audited rows of a class are a random sample of its rows. Classes without an audited
-    row are left out: nothing is known of them. With the arguments exchanged, the share of right rows among those
-    predicted as each class.
+    It is exact because the audited rows of a class are a random sample of its rows. Classes without
+    an audited row are left out: nothing is known of them. With the arguments exchanged, the share
+    of right rows among those predicted as each class.
 
     Parameters
     ----------
@@ -229,8 +261,9 @@ def class_scores(
         None: those of ``y_true``.
     level : float, default=0.95
     skipped : array-like, default=()
-        What was predicted of rows that were drawn and that nobody answered, None where that is not known either.
-        They are of the class and missed for its lower limit, of the class and found for its upper one.
+        What was predicted of rows that were drawn and that nobody answered, None where that is not
+        known either. They are of the class and missed for its lower limit, of the class and found
+        for its upper one.
 
     Examples
     --------
@@ -239,26 +272,36 @@ def class_scores(
     a 100.0% (63.5% to 100.0%)
     b 50.0% (2.5% to 97.5%)
     """
-    y_true, y_pred, unknown = np.asarray(y_true), np.asarray(y_pred), np.asarray(skipped, dtype=object)
+    y_true, y_pred, unknown = (
+        np.asarray(y_true),
+        np.asarray(y_pred),
+        np.asarray(skipped, dtype=object),
+    )
     nobody = unknown == None  # noqa: E711 (elementwise)
     wanted = np.unique(y_true).tolist() if classes is None else classes
     scores = {}
     for label in wanted:
         own, said = y_true == label, unknown == label
-        found, seen, may_be_found = (int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody))
+        found, seen, may_be_found = (
+            int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody)
+        )
         if seen:
             low, _ = interval(found, seen + int((~said).sum()), level=level, prior=NEUTRAL)
-            _, high = interval(found + may_be_found, seen + may_be_found, level=level, prior=NEUTRAL)
+            _, high = interval(
+                found + may_be_found, seen + may_be_found, level=level, prior=NEUTRAL
+            )
             scores[label] = Score(found, seen, low, high, level)
     return scores
 
 
-def balanced_score(scores: dict[Any, Score], n_classes: int | None = None) -> tuple[float, float, float] | None:
+def balanced_score(
+    scores: dict[Any, Score], n_classes: int | None = None
+) -> tuple[float, float, float] | None:
     r"""Balanced accuracy (the mean of the classes' shares) and its interval; None where rows are too few.
 
-    The exact limits l_c, u_c of the C classes' shares p_c are joined as independent errors (Zou and Donner,
-    2008). That is close, not exact: for two classes and a level of 95 % it covers the truth in 96 % of cases on
-    average and in 93 % at the worst accuracies.
+    The exact limits l_c, u_c of the C classes' shares p_c are joined as independent errors (Zou and
+    Donner, 2008). That is close, not exact: for two classes and a level of 95 % it covers the truth
+    in 96 % of cases on average and in 93 % at the worst accuracies.
 
     .. math:: \bar p - \tfrac1C \sqrt{\textstyle\sum_c (p_c - l_c)^2}, \qquad
               \bar p + \tfrac1C \sqrt{\textstyle\sum_c (u_c - p_c)^2}.
@@ -283,7 +326,9 @@ class Slice(NamedTuple):
 
     population: int  #: rows of the table
     n: int  #: audited rows, skipped ones included
-    score: Score | None  #: its interval holds together with those of all other slices; None: too few rows to say
+    score: (
+        Score | None
+    )  #: its interval holds together with those of all other slices; None: too few rows to say
 
 
 def slice_scores(
@@ -297,9 +342,10 @@ def slice_scores(
 ) -> dict[Any, Slice]:
     """The accuracy in each slice of a table, corrected for looking at all of them.
 
-    The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1 - level) / m,
-    and all m slices of at least five audited rows hold theirs together with probability ``level``
-    (Bonferroni). Which slices those are depends on the draw, not on the answers.
+    The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1
+    - level) / m, and all m slices of at least five audited rows hold theirs together with
+    probability ``level`` (Bonferroni). Which slices those are depends on the draw, not on the
+    answers.
 
     Parameters
     ----------
@@ -351,9 +397,9 @@ def compare(
 ) -> Comparison:
     """Test whether two models err equally often, by the rows on which exactly one is right (McNemar, exact).
 
-    Nobody knows which of the two is right on a skipped row, so the p-value is the largest over all that the
-    skipped rows may be: the one at which as many of them as needed speak for the model that is behind. A small
-    p-value names the better model whatever the skipped rows are.
+    Nobody knows which of the two is right on a skipped row, so the p-value is the largest over all
+    that the skipped rows may be: the one at which as many of them as needed speak for the model
+    that is behind. A small p-value names the better model whatever the skipped rows are.
 
     Parameters
     ----------
@@ -362,8 +408,8 @@ def compare(
     second_correct : array-like of shape (k,), bool
         Whether the second is.
     skipped : array-like of shape (k,), bool, default=None
-        Rows that were drawn and not answered, and on which the two say different things. Where they say the
-        same, both are right or both are wrong, and the answer makes no difference.
+        Rows that were drawn and not answered, and on which the two say different things. Where they
+        say the same, both are right or both are wrong, and the answer makes no difference.
 
     Examples
     --------
@@ -374,7 +420,9 @@ def compare(
     second = np.asarray(second_correct, dtype=bool)
     unknown = _mask(skipped, len(first))
     if not first.shape == second.shape == unknown.shape or (unknown & (first | second)).any():
-        raise ValueError("skipped must name rows that neither has right: one value for each drawn row.")
+        raise ValueError(
+            "skipped must name rows that neither has right: one value for each drawn row."
+        )
     only_first = int(np.sum(first & ~second))
     only_second = int(np.sum(second & ~first))
     n_skipped = int(np.sum(unknown))
@@ -409,18 +457,20 @@ def difference(
     r"""The accuracy of one labelling less that of another, on the same audit, with an interval that holds at any
     size.
 
-    Of N rows exactly one of the two is right on U; of these, the first on a share q. The difference is
+    Of N rows exactly one of the two is right on U; of these, the first on a share q. The difference
+    is
 
     .. math:: \frac{U}{N} (2 q - 1).
 
-    U has its exact interval at 1 - (1 - level) / 5. The drawn rows among those U are a random sample of them, so q
-    has its own, at 1 - 4 (1 - level) / 5. Both hold together with probability ``level``, and the difference lies
-    between the least and the most that they allow.
+    U has its exact interval at 1 - (1 - level) / 5. The drawn rows among those U are a random
+    sample of them, so q has its own, at 1 - 4 (1 - level) / 5. Both hold together with probability
+    ``level``, and the difference lies between the least and the most that they allow.
 
-    A skipped row may be one that the first alone has right, one that the second alone has right, or neither. Each
-    limit is the worst over all of these, so the interval holds whatever the skipped rows are. Limits of q grow
-    with the rows that the first alone has right, so the lowest limit is found with 0, 1, ... of the skipped rows
-    right by the second alone, and the highest with as many right by the first alone.
+    A skipped row may be one that the first alone has right, one that the second alone has right, or
+    neither. Each limit is the worst over all of these, so the interval holds whatever the skipped
+    rows are. Limits of q grow with the rows that the first alone has right, so the lowest limit is
+    found with 0, 1, ... of the skipped rows right by the second alone, and the highest with as many
+    right by the first alone.
 
     Parameters
     ----------
@@ -433,7 +483,8 @@ def difference(
     level : float, default=0.95
         Of the interval.
     skipped : array-like of shape (k,), bool, default=None
-        Rows that were drawn and not answered, and on which the two say different things, as in ``compare``.
+        Rows that were drawn and not answered, and on which the two say different things, as in
+        ``compare``.
 
     Examples
     --------
@@ -451,7 +502,9 @@ def difference(
     return Difference((b - c) / n, low, high, level, comparison)
 
 
-def _difference_limits(b: int, c: int, n: int, population: int, level: float) -> tuple[float, float]:
+def _difference_limits(
+    b: int, c: int, n: int, population: int, level: float
+) -> tuple[float, float]:
     """Limits of a difference if of n rows the first alone is right on b, and the second alone on c."""
     m, risk = b + c, 1 - level
     fewest, most = count_interval(m, n, population, 1 - _NUISANCE * risk)
@@ -493,18 +546,24 @@ def pair_counts(
 ) -> NDArray[np.int64]:
     """(C, C) How often the first says one name where the second says another; what is no name is left out."""
     places = {name: i for i, name in enumerate(names)}
-    a, b = (np.array([places.get(name, -1) for name in said], dtype=np.intp) for said in (first, second))
+    a, b = (
+        np.array([places.get(name, -1) for name in said], dtype=np.intp) for said in (first, second)
+    )
     known, counts = (a >= 0) & (b >= 0), np.zeros((len(names), len(names)), dtype=np.int64)
     np.add.at(counts, (a[known], b[known]), np.broadcast_to(weights, a.shape)[known])
     return counts
 
 
-def _score_of(right: Mask, rows: Mask, unknown: Mask, population: int, level: float) -> Score | None:
+def _score_of(
+    right: Mask, rows: Mask, unknown: Mask, population: int, level: float
+) -> Score | None:
     """The score of some rows, skipped ones included, with nothing expected; None where there is no such row."""
     if not rows.any():
         return None
     n_skipped = int((rows & unknown).sum())
-    return score(right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL)
+    return score(
+        right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL
+    )
 
 
 def _equal(values: NDArray[Any], other: Any) -> Mask:

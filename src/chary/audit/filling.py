@@ -1,8 +1,8 @@
 """Filling in an audit sheet, row by row, while others may do so too; and when there are enough answers.
 
-Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before every answer the
-file is read again if it was changed, so that nobody's answer is overwritten, and each answer is on the disk when
-``answer`` returns.
+Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before
+every answer the file is read again if it was changed, so that nobody's answer is overwritten, and
+each answer is on the disk when ``answer`` returns.
 """
 
 from __future__ import annotations
@@ -20,14 +20,23 @@ from numpy.typing import NDArray
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
 from chary.audit.intervals import sequence
-from chary.audit.sheet import SKIPPED, SheetOrigin, SheetRow, named_rows, origin_of, read_sheet, with_origin
+from chary.audit.sheet import (
+    SKIPPED,
+    SheetOrigin,
+    SheetRow,
+    named_rows,
+    origin_of,
+    read_sheet,
+    with_origin,
+)
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.formats.base import state_of
 from chary.tables.table import Table, TableError
 from chary.tables.target import folded
 
-# One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and quit.
+# One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and
+# quit.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
 LOOKS = 5  # answers between two looks: after one, the interval would tell whether it agreed with the label
 
@@ -67,7 +76,9 @@ class Filling:
     def fields(self) -> list[str]:
         """The columns that tell a person about a row; a model's opinion is none of them."""
         names = self.sheet.frame.columns
-        return [name for name in names if name != self.origin.target and not name.startswith("chary_")]
+        return [
+            name for name in names if name != self.origin.target and not name.startswith("chary_")
+        ]
 
     @property
     def n_left(self) -> int:
@@ -103,23 +114,30 @@ class Filling:
             self._read()
         return changed
 
-    def answer(self, place: int, text: str, expected: str | None = None, *, number: int | None = None) -> None:
+    def answer(
+        self, place: int, text: str, expected: str | None = None, *, number: int | None = None
+    ) -> None:
         """Write an answer, an empty one to take it back, and what others have answered meanwhile.
 
-        ``expected`` is the answer that was seen, and ``number`` the row of the table: where somebody has answered
-        otherwise meanwhile, or another sheet is in its place, nothing is written.
+        ``expected`` is the answer that was seen, and ``number`` the row of the table: where
+        somebody has answered otherwise meanwhile, or another sheet is in its place, nothing is
+        written.
         """
         with sole_writer(self.path):
             before = self._row(place)
             self.refresh()
             row = self._row(place)
             if row.token != before.token or number not in (None, row.number):
-                raise AnsweredElsewhereError(f"{self.path.name} is another sheet by now; look again.")
+                raise AnsweredElsewhereError(
+                    f"{self.path.name} is another sheet by now; look again."
+                )
             there, text = self.answers[place - 1], text.strip()
             if there == text:
                 return  # said already, by this answer itself if its receipt was lost
             if expected is not None and there != expected.strip():
-                said = f"has the answer {shown(there)} by now" if there else "has no answer any more"
+                said = (
+                    f"has the answer {shown(there)} by now" if there else "has no answer any more"
+                )
                 raise AnsweredElsewhereError(f"Row {place} of {self.path.name} {said}; look again.")
             self._write(self.sheet, [*self.answers[: place - 1], text, *self.answers[place:]])
 
@@ -133,14 +151,18 @@ class Filling:
 
     def _row(self, place: int) -> SheetRow:
         if not 1 <= place <= len(self.rows):
-            raise TableError(f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}.")
+            raise TableError(
+                f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}."
+            )
         return self.rows[place - 1]
 
     def _read(self) -> None:
         self._state = state_of(self.path)
         self.sheet = read_sheet(self.path)
         self.origin = origin_of(self.sheet)
-        self.rows = sorted(named_rows(self.sheet, self.origin.target), key=lambda row: (row.place, row.number))
+        self.rows = sorted(
+            named_rows(self.sheet, self.origin.target), key=lambda row: (row.place, row.number)
+        )
         self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:
@@ -173,7 +195,9 @@ class Stopping:
         What is asked for: an interval at most so wide.
     """
 
-    def __init__(self, labels: Sequence[str | None], population: int, width: float | None = None) -> None:
+    def __init__(
+        self, labels: Sequence[str | None], population: int, width: float | None = None
+    ) -> None:
         self.labels = list(labels)
         self.population = population
         self.width = width
@@ -187,7 +211,9 @@ class Stopping:
             return np.empty(0), np.empty(0)
         skipped = np.array([answer == SKIPPED for answer in answers[:n]])
         pairs = zip(answers[:n], self.labels, strict=False)
-        right = np.array([label is not None and folded(answer) == folded(label) for answer, label in pairs])
+        right = np.array(
+            [label is not None and folded(answer) == folded(label) for answer, label in pairs]
+        )
         return sequence(right & ~skipped, self.population, skipped=skipped)
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:

@@ -1,8 +1,8 @@
 """Exact confidence intervals for the share of right labels, from rows drawn at random.
 
-All limits hold for rows drawn uniformly at random without replacement, whatever was drawn, at any size. Skipped
-rows are counted against the promise: as wrong in every lower limit and as right in every upper one, so that the
-limits hold whatever a person would have said of them.
+All limits hold for rows drawn uniformly at random without replacement, whatever was drawn, at any
+size. Skipped rows are counted against the promise: as wrong in every lower limit and as right in
+every upper one, so that the limits hold whatever a person would have said of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from scipy.special import betaincinv, betaln, gammaln, xlog1py, xlogy
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
-# Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a likelihood.
+# Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a
+# likelihood.
 _ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
-# What is expected before a draw, as the numbers of a beta distribution: of labels under test, and of anything.
+# What is expected before a draw, as the numbers of a beta distribution: of labels under test, and
+# of anything.
 MOSTLY_RIGHT, NEUTRAL = (3.0, 1.0), (1.0, 1.0)
 _MOST_ENUMERATED = 1_000  # drawn rows up to which outcomes are put in order; see ``interval``
 _STEPS = 2**30  # in which the share of a pool of any size is searched
@@ -36,25 +38,27 @@ def interval(
 ) -> tuple[float, float]:
     r"""Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
 
-    Of n rows drawn at random, x were right. A share p is kept unless x is among its rarest outcomes, where rare is
-    measured against what one expected before the draw (Pratt, 1961; Puza and O'Neill, 2005):
+    Of n rows drawn at random, x were right. A share p is kept unless x is among its rarest
+    outcomes, where rare is measured against what one expected before the draw (Pratt, 1961; Puza
+    and O'Neill, 2005):
 
     .. math:: \{ p : P_p(r_p(X) \le r_p(x)) > 1 - level \}, \qquad r_p(y) = \mathrm{Bin}(y; n, p) / m(y),
 
-    with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The interval runs from
-    the smallest p that is kept to the largest. It covers the truth at least as often as it says *whatever the
-    prior is*, since each p is tested by its own chances alone; the prior decides where it is narrow. That of
-    labels which are mostly right makes it narrower than the interval of Clopper and Pearson (1934) where most are
-    right and few rows were drawn, and wider where few are right. Since r_p is log-concave in y, both limits grow
-    with x. For a pool of known size it is ``count_interval`` divided by that size, which is narrower.
+    with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The
+    interval runs from the smallest p that is kept to the largest. It covers the truth at least as
+    often as it says *whatever the prior is*, since each p is tested by its own chances alone; the
+    prior decides where it is narrow. That of labels which are mostly right makes it narrower than
+    the interval of Clopper and Pearson (1934) where most are right and few rows were drawn, and
+    wider where few are right. Since r_p is log-concave in y, both limits grow with x. For a pool of
+    known size it is ``count_interval`` divided by that size, which is narrower.
 
     Parameters
     ----------
     correct : int
         Rows known to be right.
     n : int
-        Rows drawn, the skipped ones included. Beyond a thousand the gain is small, and the interval is that of
-        Clopper and Pearson.
+        Rows drawn, the skipped ones included. Beyond a thousand the gain is small, and the interval
+        is that of Clopper and Pearson.
     population : int, default=None
         Rows of the pool they were drawn from. None: any number.
     level : float, default=0.95
@@ -62,7 +66,8 @@ def interval(
     skipped : int, default=0
         Drawn rows that nobody answered: wrong for the lower limit, right for the upper one.
     prior : tuple of two numbers, default=(3, 1)
-        The beta distribution of what was expected before the draw: on average, three right rows to a wrong one.
+        The beta distribution of what was expected before the draw: on average, three right rows to
+        a wrong one.
 
     Examples
     --------
@@ -83,7 +88,9 @@ def interval(
         return low / population, high / population
     _check_counts(correct, n, skipped, level)
     if n > _MOST_ENUMERATED:
-        return float(clopper_pearson(correct, n, level)[0]), float(clopper_pearson(correct + skipped, n, level)[1])
+        return float(clopper_pearson(correct, n, level)[0]), float(
+            clopper_pearson(correct + skipped, n, level)[1]
+        )
     low = _fewest_kept(correct, n, None, 1 - level, prior)
     high = _STEPS - _fewest_kept(n - correct - skipped, n, None, 1 - level, prior[::-1])
     return max(0, low - 1) / _STEPS, min(_STEPS, high + 1) / _STEPS
@@ -99,12 +106,13 @@ def count_interval(
 ) -> tuple[int, int]:
     r"""Exact interval of the number of right rows in a pool of N, of which n were drawn without replacement.
 
-    As ``interval``, with the hypergeometric chances of each number M of right rows in place of the binomial ones:
+    As ``interval``, with the hypergeometric chances of each number M of right rows in place of the
+    binomial ones:
 
     .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad r_M(y) = P(X = y \mid N, M, n) / m(y).
 
-    At n = N nothing is open. Beyond a thousand drawn rows those M are kept at which neither tail holds as little
-    as (1 - level) / 2.
+    At n = N nothing is open. Beyond a thousand drawn rows those M are kept at which neither tail
+    holds as little as (1 - level) / 2.
 
     Parameters
     ----------
@@ -130,11 +138,15 @@ def count_interval(
     """
     _check_counts(correct, n, skipped, level)
     if n > population:
-        raise ValueError(f"{n:,} rows cannot be drawn from {population:,}; give the size of the whole pool.")
+        raise ValueError(
+            f"{n:,} rows cannot be drawn from {population:,}; give the size of the whole pool."
+        )
     wrong = n - correct - skipped
     if n > _MOST_ENUMERATED:
         tail = (1 - level) / 2
-        return _fewest(correct, n, population, tail), population - _fewest(wrong, n, population, tail)
+        return _fewest(correct, n, population, tail), population - _fewest(
+            wrong, n, population, tail
+        )
     low = _fewest_kept(correct, n, population, 1 - level, prior)
     return low, population - _fewest_kept(wrong, n, population, 1 - level, prior[::-1])
 
@@ -142,8 +154,9 @@ def count_interval(
 def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
     """The share that is right at least, with this probability: the figure to quote where only that is asked for.
 
-    The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one. Nothing is
-    spent on an upper limit, so it is mostly higher than the lower end of ``interval``. A skipped row is not right.
+    The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one.
+    Nothing is spent on an upper limit, so it is mostly higher than the lower end of ``interval``. A
+    skipped row is not right.
 
     Parameters
     ----------
@@ -171,16 +184,17 @@ def sequence(
 ) -> tuple[Floats, Floats]:
     r"""Limits of the share that is right after every row, valid at all moments together: look, and stop at will.
 
-    The prior-posterior-ratio martingale for sampling without replacement (Waudby-Smith and Ramdas, Confidence
-    sequences for sampling without replacement, 2020), with a uniform (beta-binomial, a = b = 1) prior over the
-    number M of right rows among N. After t rows, s of them right, in the order in which they were drawn,
+    The prior-posterior-ratio martingale for sampling without replacement (Waudby-Smith and Ramdas,
+    Confidence sequences for sampling without replacement, 2020), with a uniform (beta-binomial, a =
+    b = 1) prior over the number M of right rows among N. After t rows, s of them right, in the
+    order in which they were drawn,
 
     .. math:: R_t(M) = \frac{B(1 + s,\, 1 + t - s)}{L_t(M)}, \qquad
               L_t(M) = \frac{M!}{(M-s)!} \, \frac{(N-M)!}{(N-M-t+s)!} \, \frac{(N-t)!}{N!}
 
-    is a martingale of mean 1 if M is the truth, so that it ever reaches 1 / (1 - level) with probability at most
-    1 - level (Ville, 1939). The M where it has not are the interval: L is log-concave in M, so both ends are
-    found by bisection, in O(log N) for all t at once.
+    is a martingale of mean 1 if M is the truth, so that it ever reaches 1 / (1 - level) with
+    probability at most 1 - level (Ville, 1939). The M where it has not are the interval: L is
+    log-concave in M, so both ends are found by bisection, in O(log N) for all t at once.
 
     Parameters
     ----------
@@ -195,8 +209,8 @@ def sequence(
     Returns
     -------
     low, high : arrays of shape (k,)
-        After 1, 2, ... k rows. An interval also keeps to those before it; should none be left, which happens in
-        less than 1 - level of all audits, it stands for itself.
+        After 1, 2, ... k rows. An interval also keeps to those before it; should none be left,
+        which happens in less than 1 - level of all audits, it stands for itself.
 
     Examples
     --------
@@ -205,12 +219,18 @@ def sequence(
     (array([0.584, 0.792, 0.792]), array([1.   , 1.   , 0.992]))
     """
     right = np.asarray(correct, dtype=bool)
-    unknown = np.zeros(len(right), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
+    unknown = (
+        np.zeros(len(right), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
+    )
     _check_level(level)
     if len(right) > population:
-        raise ValueError(f"{len(right):,} rows cannot be drawn from {population:,}; give the size of the pool.")
+        raise ValueError(
+            f"{len(right):,} rows cannot be drawn from {population:,}; give the size of the pool."
+        )
     if (right & unknown).any():
-        raise ValueError("skipped must name rows of correct that are not right: one value for each drawn row.")
+        raise ValueError(
+            "skipped must name rows of correct that are not right: one value for each drawn row."
+        )
     t = np.arange(1, len(right) + 1)
     low = _fewest_likely(np.cumsum(right), t, population, level)
     high = population - _fewest_likely(np.cumsum(~right & ~unknown), t, population, level)
@@ -255,13 +275,16 @@ def _fewest(x: int, n: int, population: int, tail: float) -> int:
 
 
 @lru_cache(4096)
-def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tuple[float, float]) -> int:
+def _fewest_kept(
+    x: int, n: int, population: int | None, risk: float, prior: tuple[float, float]
+) -> int:
     """The smallest number of right rows, or of ``_STEPS`` of a share, at which x is not among the rarest outcomes.
 
-    Below it x is on the upper side of all outcomes y, so the rarer ones are those from x on and those up to some
-    y' that grows with the number M of right rows. Between two steps of y' the chance of all these falls and then
-    rises with M, so that only the ends of each stretch have to be looked at. It is at most r_M(x), because the m
-    of all outcomes add up to 1: the search begins where that exceeds the risk.
+    Below it x is on the upper side of all outcomes y, so the rarer ones are those from x on and
+    those up to some y' that grows with the number M of right rows. Between two steps of y' the
+    chance of all these falls and then rises with M, so that only the ends of each stretch have to
+    be looked at. It is at most r_M(x), because the m of all outcomes add up to 1: the search begins
+    where that exceeds the risk.
     """
     outcomes = np.arange(n + 1.0)
     choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
@@ -279,7 +302,11 @@ def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tup
             chance[first : first + len(some)] = some
         ratio = chance / expected
         rare = ratio <= ratio[x] * (1 + _LOG_ROUNDING)
-        return float(chance[rare].sum()) + _ROUNDING, int(np.count_nonzero(rare[:x])), float(ratio[x])
+        return (
+            float(chance[rare].sum()) + _ROUNDING,
+            int(np.count_nonzero(rare[:x])),
+            float(ratio[x]),
+        )
 
     if not x:
         return 0
@@ -289,9 +316,15 @@ def _fewest_kept(x: int, n: int, population: int | None, risk: float, prior: tup
         chance, below, _ = look(start)
         if chance > risk:
             return start
-        end = start + bisect_left(range(start, likeliest), True, key=lambda right: look(right)[1] > below) - 1
+        end = (
+            start
+            + bisect_left(range(start, likeliest), True, key=lambda right: look(right)[1] > below)
+            - 1
+        )
         if look(end)[0] > risk:
-            return start + bisect_left(range(start, end), True, key=lambda right: look(right)[0] > risk)
+            return start + bisect_left(
+                range(start, end), True, key=lambda right: look(right)[0] > risk
+            )
         start = end + 1
     return likeliest
 
@@ -300,7 +333,9 @@ def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
     """The smallest number of right rows that the martingale has not ruled out, for each moment."""
     needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
     low = s - 1
-    high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out
+    high = np.clip(
+        (population + 1) * s // t, s, population - (t - s)
+    )  # the likeliest: never ruled out
     while (high - low > 1).any():
         middle = (low + high) // 2
         kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)
@@ -310,7 +345,12 @@ def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
 
 def _log_likelihood(right: Ints, s: Ints, t: Ints, population: int) -> Floats:
     wrong, missed = population - right, t - s
-    chosen = gammaln(right + 1) - gammaln(right - s + 1) + gammaln(wrong + 1) - gammaln(wrong - missed + 1)
+    chosen = (
+        gammaln(right + 1)
+        - gammaln(right - s + 1)
+        + gammaln(wrong + 1)
+        - gammaln(wrong - missed + 1)
+    )
     return chosen + gammaln(population - t + 1) - gammaln(population + 1)
 
 

@@ -55,8 +55,8 @@ TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 EMPTY = "(empty)"  # what rows without a value in the column of a slice are called
 _MOST_SLICES = 200
 _DIGESTED = 1_000_000  # labels that are digested at a time; how many changes the memory alone
-# Of a draw from a table that chary labelled. Another than that of an audit: with the same, the labels would be
-# judged by rows whose answers they were made from, and look better than they are.
+# Of a draw from a table that chary labelled. Another than that of an audit: with the same, the
+# labels would be judged by rows whose answers they were made from, and look better than they are.
 _SEED_OF_OWN = 1
 
 
@@ -78,7 +78,9 @@ class JudgedColumn(NamedTuple):
     labels: NDArray[Any]  # (k,) by audited row; None where there is none
     correct: NDArray[np.bool_]  # (k,) whether each is right; False where skipped
     n_missing: int  # rows of the table without a label, which count as wrong
-    labelled: Score | None  # the accuracy of the labels there are, as it can be promised; None: none was audited
+    labelled: (
+        Score | None
+    )  # the accuracy of the labels there are, as it can be promised; None: none was audited
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +97,8 @@ class JudgedTable(Audit):
     def accepted(self) -> NDArray[np.bool_] | None:
         """(n,) Which rows can be accepted at the error asked for; None if none was.
 
-        Those from a confidence on that have a label. A row that the audit found wrong is not, one that it found
-        right is: that is known, whatever the confidence.
+        Those from a confidence on that have a label. A row that the audit found wrong is not, one
+        that it found right is: that is known, whatever the confidence.
         """
         if self.asked is None:
             return None
@@ -118,10 +120,11 @@ def draw_to_judge(
     path : path
         Of the sheet. A smaller one that is there is enlarged and keeps its answers.
     options : Options
-        ``labels``, one or two, and ``confidence`` are columns that the sheet does not show; nor does it show
-        those of ``hide``, which would betray the labels, and those that chary wrote. ``unlabeled`` as
-        in ``target_labels``. ``seed``: that of the sheet that is there, and else 0.
-        ``force``: draw anew in place of a sheet without answers; ``discard_answers``: of any, keeping a copy.
+        ``labels``, one or two, and ``confidence`` are columns that the sheet does not show; nor
+        does it show those of ``hide``, which would betray the labels, and those that chary wrote.
+        ``unlabeled`` as in ``target_labels``. ``seed``: that of the sheet that is there, and else
+        0. ``force``: draw anew in place of a sheet without answers; ``discard_answers``: of any,
+        keeping a copy.
     k : int
         How many rows it shall hold in the end.
     """
@@ -132,11 +135,15 @@ def draw_to_judge(
         told = None if draw_anew else read_origin(read_sheet(path))
     visible = _visible(source, {*hidden, *revealing}, told)
     if not visible:
-        raise TableError(f"{source.table.name} has no column that a person could label a row by; give it one.")
+        raise TableError(
+            f"{source.table.name} has no column that a person could label a row by; give it one."
+        )
     about = {**options.for_sheet, "options": options.to_keep("judge")}
     about |= {"judged": tuple(options.labels), "shown": tuple(visible)}
     about["digests"] = {name: tested.digest(name) for name in options.labels}
-    if len("".join(visible)) >= MOST_SHOWN:  # too many for a sheet to remember; the hidden ones are few
+    if (
+        len("".join(visible)) >= MOST_SHOWN
+    ):  # too many for a sheet to remember; the hidden ones are few
         about |= {"shown": (), "hidden": tuple(revealing)}
     origin = sheet_origin(source.table, TRUTH, tested.classes, **about)
     seed, is_own = options.seed, any(name.startswith("chary_") for name in source.names)
@@ -159,13 +166,15 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
     source : Source
         From ``open_source``.
     truth : path or array of shape (n,)
-        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where nobody looked:
-        the figures hold only if the rows looked at were drawn at random from all, which nothing here can check.
+        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where
+        nobody looked: the figures hold only if the rows looked at were drawn at random from all,
+        which nothing here can check.
     options : Options
-        ``labels``: one or two columns under test; a row without one counts as wrong. ``confidence``: a column of
-        numbers, the larger the surer the label: which rows can be accepted. ``by``: accuracy for each value of
-        these columns. ``error``: the largest share of wrong labels among those to be accepted, decided on
-        beforehand; it needs ``confidence``. ``unlabeled`` as when the sheet was drawn.
+        ``labels``: one or two columns under test; a row without one counts as wrong.
+        ``confidence``: a column of numbers, the larger the surer the label: which rows can be
+        accepted. ``by``: accuracy for each value of these columns. ``error``: the largest share of
+        wrong labels among those to be accepted, decided on beforehand; it needs ``confidence``.
+        ``unlabeled`` as when the sheet was drawn.
     level : float, default=0.95
         Of the intervals; that of accepting rows is 90 %.
     """
@@ -174,7 +183,11 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         source.column_named(name)
     check_error(error, truth)
     if error is not None and confidence is None:
-        raise TableError("To accept rows, name the column of their confidence with ", Parameter("confidence"), ".")
+        raise TableError(
+            "To accept rows, name the column of their confidence with ",
+            Parameter("confidence"),
+            ".",
+        )
     tested = read_labels_under_test(source, options)
     answers = _read_truth(truth, tested)
     cells = source.rows(answers.drawn.tolist(), list(dict.fromkeys([*names, *by])))
@@ -194,7 +207,9 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         correct=first.correct,
         population=n_rows,
         level=level,
-        classes={name: found.recall for name, found in first.judgement.classes.items() if found.recall},
+        classes={
+            name: found.recall for name, found in first.judgement.classes.items() if found.recall
+        },
         acceptor=None if confidence is None else _acceptor(tested, first, answers),
         error=error,
         tested=tested,
@@ -202,7 +217,9 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         slices={}
         if unfinished
         else {name: _slices(tested, name, cells[name], first, answers, level) for name in by},
-        pairs=[] if unfinished or len(columns) < 2 else [_compared(columns, tested, answers.skipped, level)],
+        pairs=[]
+        if unfinished or len(columns) < 2
+        else [_compared(columns, tested, answers.skipped, level)],
         notes=[*why_so_few, *source.table.notes, *blank, *tested.notes, *answers.notes, *missing],
     )
 
@@ -227,7 +244,8 @@ class LabelsUnderTest(NamedTuple):
     def digest(self, name: str) -> str:
         """Digest the labels of a column, row by row: another label in any row gives another digest.
 
-        Cells that are read as the same text are the same, so that a table may be saved in another format.
+        Cells that are read as the same text are the same, so that a table may be saved in another
+        format.
         """
         values = self.source.counts(name)[0]
         spelled = _label_texts(values)
@@ -236,7 +254,9 @@ class LabelsUnderTest(NamedTuple):
         value_codes = [code_of.get(text, -1) for text in spelled.to_list()]
         digest = hashlib.sha256(json.dumps(distinct).encode())
         for part in self.source.columns([name]).iter_slices(_DIGESTED):
-            codes = part[name].replace_strict(values, value_codes, default=-1, return_dtype=pl.Int32)
+            codes = part[name].replace_strict(
+                values, value_codes, default=-1, return_dtype=pl.Int32
+            )
             digest.update(codes.to_numpy().astype("<i4").tobytes())
         return digest.hexdigest()[:32]
 
@@ -265,11 +285,17 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
         values, n_rows = source.counts(name)
         for text, n in zip(_label_texts(values).to_list(), n_rows, strict=True):
             counts[text] += n
-        known = {text: n for text, n in counts.items() if text is not None and not is_marker(text, markers)}
+        known = {
+            text: n
+            for text, n in counts.items()
+            if text is not None and not is_marker(text, markers)
+        }
         refuse_doubtful(name, known, bool(markers), options.classes)
         n_labels = sum(known.values())
         if not known:
-            raise TableError(f"Column {shown(name)} holds no label in {source.n_filled:,} rows; choose another.")
+            raise TableError(
+                f"Column {shown(name)} holds no label in {source.n_filled:,} rows; choose another."
+            )
         if len(known) > MAX_CLASSES or len(known) > max(20, n_labels / 2):
             raise TableError(
                 f"Column {shown(name)} has {len(known):,} different values in {n_labels:,} rows, so it holds no "
@@ -282,14 +308,22 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     for name, counts in spelled.items():
         for text, n in counts.items():
             found[name][chosen.get(text)] += n
-        notes += fold_sentences({text: n for text, n in counts.items() if text in chosen}, chosen, name)
-    return LabelsUnderTest(source, options, sorted(set(chosen.values())), dict(found), chosen, notes)
+        notes += fold_sentences(
+            {text: n for text, n in counts.items() if text in chosen}, chosen, name
+        )
+    return LabelsUnderTest(
+        source, options, sorted(set(chosen.values())), dict(found), chosen, notes
+    )
 
 
-def labels_of_sheet(source: Source, origin: SheetOrigin, numbers: Sequence[int]) -> list[str | None]:
+def labels_of_sheet(
+    source: Source, origin: SheetOrigin, numbers: Sequence[int]
+) -> list[str | None]:
     """The labels under test of some rows, for who tells a person when it is enough without showing them."""
     name = origin.judged[0]
-    options = replace(Options.kept(origin.options), labels=(name,), unlabeled=origin.unlabeled or ())
+    options = replace(
+        Options.kept(origin.options), labels=(name,), unlabeled=origin.unlabeled or ()
+    )
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 
@@ -306,7 +340,10 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
 
     def checksums(cells: pl.DataFrame) -> list[str]:
         about = [n_rows, cells.columns]
-        return [hashlib.sha256(json.dumps([*about, row]).encode()).hexdigest() for row in cells.iter_rows()]
+        return [
+            hashlib.sha256(json.dumps([*about, row]).encode()).hexdigest()
+            for row in cells.iter_rows()
+        ]
 
     name, n_rows = source.table.name, source.n_rows
     return TableCells(name, n_rows, lambda rows: as_texts(source.rows(rows, columns)), checksums)
@@ -315,7 +352,8 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
 def _visible(source: Source, hidden: set[str | None], told: SheetOrigin | None) -> list[str]:
     """List what a sheet shows: the columns that it has already, or all that are neither hidden nor by chary."""
     if told is not None:
-        # What a sheet says of itself may have been edited: a column twice, or none that the table has.
+        # What a sheet says of itself may have been edited: a column twice, or none that the table
+        # has.
         shown = [name for name in dict.fromkeys(told.shown) if name in source.names]
         if shown:
             return shown
@@ -329,10 +367,14 @@ def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     if isinstance(truth, (str, os.PathLike)):
         return _read_sheet(truth, tested)
     if options.annotator:
-        raise TableError("Answers of several people are read from sheets; pass the path of the first.")
+        raise TableError(
+            "Answers of several people are read from sheets; pass the path of the first."
+        )
     column = from_dataframe({"truth": truth})["truth"]
     if len(column) != source.n_rows:
-        raise TableError(f"The truth has {len(column):,} values for {source.n_rows:,} rows; give one for each.")
+        raise TableError(
+            f"The truth has {len(column):,} values for {source.n_rows:,} rows; give one for each."
+        )
     given, notes = label_texts(column), list[str]()
     counts = Counter(given.drop_nulls().to_list())
     class_of = classes_meant(counts, tested.classes, markers_of(options.unlabeled), notes)
@@ -340,7 +382,10 @@ def _read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     rows = (told.is_not_null() & (told != SKIPPED)).arg_true().to_numpy().astype(np.intp)
     if len(rows) < 2:
         raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
-    notes.insert(0, f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from all.")
+    notes.insert(
+        0,
+        f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from all.",
+    )
     return AuditAnswers.of(rows, told.gather(rows).to_numpy(), len(rows), tested.classes, notes)
 
 
@@ -349,7 +394,11 @@ def _read_sheet(path: Any, tested: LabelsUnderTest) -> AuditAnswers:
     origin = origin_of(sheet)
     if not origin.judged:
         draw_again = Step("judge", "a draw to judge labels")
-        raise TableError(f"{sheet.name} was drawn to audit a model; draw one from all rows with ", draw_again, ".")
+        raise TableError(
+            f"{sheet.name} was drawn to audit a model; draw one from all rows with ",
+            draw_again,
+            ".",
+        )
     never = {*options.labels, options.confidence, *options.hide, *Options.kept(origin.options).hide}
     cells = cells_by_row(source, _visible(source, never, origin))
     others = [read_sheet(path) for path in options.annotator]
@@ -394,7 +443,11 @@ def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, s
 def _judged(
     name: str, cells: pl.Series, answers: AuditAnswers, tested: LabelsUnderTest, level: float
 ) -> JudgedColumn:
-    labels, counts, skipped = np.array(tested.of(cells), dtype=object), tested.counts[name], answers.skipped
+    labels, counts, skipped = (
+        np.array(tested.of(cells), dtype=object),
+        tested.counts[name],
+        answers.skipped,
+    )
     judgement = figures.judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
     correct = ~skipped & (labels == answers.truth)
     always = figures.promised_score(correct, skipped, sum(counts.values()), level, stopped=True)
@@ -407,29 +460,49 @@ def _judged(
 
 
 def _compared(
-    columns: Sequence[JudgedColumn], tested: LabelsUnderTest, skipped: NDArray[np.bool_], level: float
+    columns: Sequence[JudgedColumn],
+    tested: LabelsUnderTest,
+    skipped: NDArray[np.bool_],
+    level: float,
 ) -> LabelPair:
     """Compare two columns of labels."""
     one, other = columns
     source = tested.source
     differs = one.labels != other.labels
     # Where both say the same, a skipped row makes no difference, whatever it is.
-    difference = figures.difference(one.correct, other.correct, source.n_filled, level, skipped=skipped & differs)
-    both = source.filled_columns([one.name, other.name]).group_by(one.name, other.name).len("chary_rows")
+    difference = figures.difference(
+        one.correct, other.correct, source.n_filled, level, skipped=skipped & differs
+    )
+    both = (
+        source.filled_columns([one.name, other.name])
+        .group_by(one.name, other.name)
+        .len("chary_rows")
+    )
     said = [tested.of(both[column.name]) for column in (one, other)]
     counts = pair_counts(said[0], said[1], tested.classes, both["chary_rows"].to_numpy())
     return LabelPair(one.name, other.name, difference, counts)
 
 
 def _slices(
-    tested: LabelsUnderTest, name: str, cells: pl.Series, judged: JudgedColumn, answers: AuditAnswers, level: float
+    tested: LabelsUnderTest,
+    name: str,
+    cells: pl.Series,
+    judged: JudgedColumn,
+    answers: AuditAnswers,
+    level: float,
 ) -> dict[Any, Slice]:
     """Accuracy by value of a column; the level is shared by all columns that were asked for."""
     values, counts = tested.source.counts(name)
     if len(values) > _MOST_SLICES:
-        raise TableError(f"Column {shown(name)} has {len(values):,} different values, more than {_MOST_SLICES}.")
+        raise TableError(
+            f"Column {shown(name)} has {len(values):,} different values, more than {_MOST_SLICES}."
+        )
     rows, own = dict(zip(_named(values), counts, strict=True)), _named(cells)
-    about: dict[str, Any] = {"skipped": answers.skipped, "level": level, "n_columns": len(tested.options.by)}
+    about: dict[str, Any] = {
+        "skipped": answers.skipped,
+        "level": level,
+        "n_columns": len(tested.options.by),
+    }
     return figures.slice_scores(judged.correct, own, rows, **about)
 
 
@@ -461,7 +534,9 @@ def _confidences(tested: LabelsUnderTest) -> tuple[NDArray[np.float64], NDArray[
     """(n,) The confidence of every row, NaN where there is none, and whether it has a label."""
     confidence, labels = str(tested.options.confidence), tested.options.labels[0]
     cells = tested.source.columns(list(dict.fromkeys([confidence, labels])))
-    read = Numbers().find(filled_cells(cells[confidence]), forced=True)  # as a column to learn from: 0,74 or 74 %
+    read = Numbers().find(
+        filled_cells(cells[confidence]), forced=True
+    )  # as a column to learn from: 0,74 or 74 %
     if read is None:
         raise TableError(f"Column {shown(confidence)} holds no numbers; choose another.")
     return Numbers().read(cells[confidence], read)[:, 0], tested.has_label(cells[labels]).to_numpy()

@@ -28,7 +28,9 @@ class AuditedResult:
     after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
 
     n_folds: int  #: that ``after`` was cross-fitted in
-    judges: list[tuple[Any, NDArray[np.intp]]]  #: the models of ``after``, each with the rows that it judged
+    judges: list[
+        tuple[Any, NDArray[np.intp]]
+    ]  #: the models of ``after``, each with the rows that it judged
 
     @property
     def before_score(self) -> Score:
@@ -38,7 +40,9 @@ class AuditedResult:
     def after_score(self, skipped: int = 0) -> Score:
         """The share of ``after`` that is right, of all drawn rows, skipped ones included: approximate."""
         right, right_before = int(self.after.correct.sum()), int(self.before.correct.sum())
-        return cross_fitted_score(right, right_before, len(self.rows) + skipped, self.n_folds, skipped=skipped)
+        return cross_fitted_score(
+            right, right_before, len(self.rows) + skipped, self.n_folds, skipped=skipped
+        )
 
     def __str__(self) -> str:
         return (
@@ -52,14 +56,16 @@ def cross_fitted_score(
 ) -> Score:
     r"""The accuracy of a model that has learned from its audit, with an interval as wide as it has to be.
 
-    Each row was judged by a model that lacks its fold, and all models share rows, so the exact interval is too
-    narrow, and too low where the audit taught much: in simulations it held the truth in 84 to 98 % of audits
-    where 95 % was asked for (``benchmarks/cross_fitting.py``). Two corrections: the limits are those of the level
-    1 - 0.4 (1 - level), and the upper one is raised by
+    Each row was judged by a model that lacks its fold, and all models share rows, so the exact
+    interval is too narrow, and too low where the audit taught much: in simulations it held the
+    truth in 84 to 98 % of audits where 95 % was asked for (``benchmarks/cross_fitting.py``). Two
+    corrections: the limits are those of the level 1 - 0.4 (1 - level), and the upper one is raised
+    by
 
     .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}),
 
-    the part of what the audit taught that the models judged can lack, if later labels teach no more than earlier.
+    the part of what the audit taught that the models judged can lack, if later labels teach no more
+    than earlier.
 
     Parameters
     ----------
@@ -89,19 +95,26 @@ def widened(level: float) -> float:
 
 
 def fit_with_audit(
-    estimator: Any, X: Any, y: ArrayLike | Labels, audit: ArrayLike, *, n_folds: int = 5, random_state: Any = None
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    audit: ArrayLike,
+    *,
+    n_folds: int = 5,
+    random_state: Any = None,
 ) -> AuditedResult:
     """Fit a classifier on biased labels and an audit, and say how good it is.
 
     1. The classifier is fitted without the audited labels and judged on them: nothing it knows was drawn with
        them, so the interval of its accuracy is exact.
     2. It is fitted on all labels, the audited ones counting as much as any other. That model has seen the audit,
-       so it is judged by cross-fitting: the audited rows are split into folds and each fold is judged by a model
-       fitted on all labels but those. The models judged have somewhat fewer labels than the one handed back,
-       and share rows with each other, so the figure is rather too low and its interval, which is widened for that
-       (``cross_fitted_score``), approximate.
+       so it is judged by cross-fitting: the audited rows are split into folds and each fold is
+       judged by a model fitted on all labels but those. The models judged have somewhat fewer
+       labels than the one handed back, and share rows with each other, so the figure is rather too
+       low and its interval, which is widened for that (``cross_fitted_score``), approximate.
 
-    Nothing is chosen by the outcome. To choose between two classifiers, see ``chary.audit.compare``.
+    Nothing is chosen by the outcome. To choose between two classifiers, see
+    ``chary.audit.compare``.
 
     Parameters
     ----------
@@ -109,9 +122,11 @@ def fit_with_audit(
         Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
-        All labels, those of the audited rows among them; missing (or the classifier's marker) where none.
+        All labels, those of the audited rows among them; missing (or the classifier's marker) where
+        none.
     audit : array-like of shape (k,)
-        The numbers of the rows that were drawn at random (``chary.audit.draw``) and labelled by a person.
+        The numbers of the rows that were drawn at random (``chary.audit.draw``) and labelled by a
+        person.
     n_folds : int, default=5
     random_state : None, int, RandomState or Generator
         Deals the audited rows into folds.
@@ -150,7 +165,10 @@ def fit_with_audit(
     rows = _audited_rows(audit, labels.labeled)
     unaudited_model = fit_without(estimator, X, labels, rows)
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    folds = [fold for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)]
+    folds = [
+        fold
+        for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
+    ]
     judges: list[tuple[Any, NDArray[np.intp]]] = []
     after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=judges)
     order = np.argsort(np.concatenate(folds))
@@ -172,5 +190,7 @@ def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.in
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
         raise ValueError(f"audit must hold the numbers of two or more of the {len(labeled)} rows.")
     if missing := int((~labeled[rows]).sum()):
-        raise ValueError(f"{missing} audited rows have no label in y; put in the answers, leave out skipped rows.")
+        raise ValueError(
+            f"{missing} audited rows have no label in y; put in the answers, leave out skipped rows."
+        )
     return rows.astype(np.intp)

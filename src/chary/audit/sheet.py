@@ -1,9 +1,9 @@
 """Audit sheets: rows drawn at random with an empty column for a person's labels, written, enlarged and read back.
 
-Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a checksum of
-all that with the table. It is text to any spreadsheet. So rows may come back in any order, with columns added,
-removed or retyped, some not answered; parts of one sheet may be joined again. A row that moved is found by its
-token; one that holds cells of another is refused.
+Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a
+checksum of all that with the table. It is text to any spreadsheet. So rows may come back in any
+order, with columns added, removed or retyped, some not answered; parts of one sheet may be joined
+again. A row that moved is found by its token; one that holds cells of another is refused.
 """
 
 from __future__ import annotations
@@ -40,8 +40,14 @@ RANDOM, DOUBT = "random", "doubt"
 
 Guesses = Mapping[str, Any] | None  # columns with a model's opinion
 
-# In the cells of CLASSES, after the target and its classes; then fields of ``SheetOrigin`` that are no default.
-_UNLABELED, _TABLE, _READ_WITH, _PLACE = "chary_unlabeled", "chary_table", "chary_read_with", "chary_place"
+# In the cells of CLASSES, after the target and its classes; then fields of ``SheetOrigin`` that are
+# no default.
+_UNLABELED, _TABLE, _READ_WITH, _PLACE = (
+    "chary_unlabeled",
+    "chary_table",
+    "chary_read_with",
+    "chary_place",
+)
 _FIELDS = {
     name: f"chary_{name}"
     for name in ("chosen", "seed", "judged", "digests", "shown", "hidden", "stopped", "options")
@@ -61,12 +67,13 @@ _AUDIT = 0x6175646974
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
     """Row numbers of k unlabelled rows, uniformly at random without replacement, in random order.
 
-    Every row of the table, labelled or not, has a random number that depends on the seed and its place alone;
-    the draw is the k unlabelled rows of the smallest, in their order. So for one table and one seed draws are
-    nested: the first 30 of a draw of 60 are the draw of 30. They go on, too: with the 30 rows marked as
-    labelled, the draw of 30 more is the second half of that draw of 60. Rows drawn with another seed, or by an
-    older version, can be enlarged in the same way and stay a random draw. The numbers are the same on every
-    machine, and 10,000,000 rows need no more memory at a time than a million.
+    Every row of the table, labelled or not, has a random number that depends on the seed and its
+    place alone; the draw is the k unlabelled rows of the smallest, in their order. So for one table
+    and one seed draws are nested: the first 30 of a draw of 60 are the draw of 30. They go on, too:
+    with the 30 rows marked as labelled, the draw of 30 more is the second half of that draw of 60.
+    Rows drawn with another seed, or by an older version, can be enlarged in the same way and stay a
+    random draw. The numbers are the same on every machine, and 10,000,000 rows need no more memory
+    at a time than a million.
 
     Parameters
     ----------
@@ -83,10 +90,14 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
     """
     labeled = np.asarray(labeled)
     if labeled.ndim != 1 or labeled.dtype != bool:
-        raise ValueError(f"labeled must be a mask of shape (n,); got {labeled.dtype} of shape {labeled.shape}.")
+        raise ValueError(
+            f"labeled must be a mask of shape (n,); got {labeled.dtype} of shape {labeled.shape}."
+        )
     n_unlabeled = len(labeled) - int(np.count_nonzero(labeled))
     if not 1 <= k <= n_unlabeled:
-        raise ValueError(f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer.")
+        raise ValueError(
+            f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer."
+        )
     if not isinstance(random_state, (int, np.integer)):
         random_state = np.random.default_rng(random_state).integers(2**63)
     # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
@@ -111,7 +122,9 @@ class DrawnSheet(NamedTuple):
     n_new: int  # rows that were not in it before
     n_answered: int  # rows that had an answer before, and keep it
     enlarged: bool  # whether it was there already
-    hidden: tuple[str, ...] = ()  # columns that are not on it because they give the labels under test away
+    hidden: tuple[
+        str, ...
+    ] = ()  # columns that are not on it because they give the labels under test away
     shown: tuple[str, ...] = ()  # of a table to judge: the columns that are on it
     copy: str | None = None  # where the sheet that it replaces is kept, if that held answers
 
@@ -127,8 +140,9 @@ def draw_sheet(
 ) -> DrawnSheet:
     """Draw rows at random for a person to label; where a smaller sheet of the table is already, enlarge it.
 
-    Answers that are there stay: for one table and seed the first rows of a large draw are the small one, and rows
-    added to those of another draw are random among the rest, so that all together are a random draw in any case.
+    Answers that are there stay: for one table and seed the first rows of a large draw are the small
+    one, and rows added to those of another draw are random among the rest, so that all together are
+    a random draw in any case.
 
     Parameters
     ----------
@@ -147,7 +161,9 @@ def draw_sheet(
     """
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
-        raise TableError(f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more.")
+        raise TableError(
+            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more."
+        )
     with sole_writer(path):  # an answer given meanwhile would be lost
         draw_anew = force or discard_answers
         if Path(path).exists() and not draw_anew:
@@ -177,14 +193,20 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         raise _in_the_way(path, origin.target, *unusable) from None
     drawn_with = seed or 0 if told.seed is None else told.seed
     if seed is not None and seed != drawn_with:
-        drawn_otherwise = f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it"
+        drawn_otherwise = (
+            f"exists already, drawn with the seed {drawn_with}; draw with that to enlarge it"
+        )
         raise _in_the_way(path, origin.target, drawn_otherwise)
     shown_until_now = pool.hidden & set(sheet.frame.columns)
     if k < there.n_drawn or (k == there.n_drawn and not shown_until_now):
-        large_enough = f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it"
+        large_enough = (
+            f"exists already, with {there.n_drawn:,} rows; ask for more of them to enlarge it"
+        )
         raise _in_the_way(path, origin.target, large_enough)
     if (told.unlabeled, told.judged) != (origin.unlabeled, origin.judged):
-        raise _in_the_way(path, origin.target, "exists already, drawn for other labels; draw elsewhere")
+        raise _in_the_way(
+            path, origin.target, "exists already, drawn for other labels; draw elsewhere"
+        )
     for name, digest in told.digests.items():
         if origin.digests.get(name) != digest:
             changed = f"exists already, and column {shown(name)} has changed since it was drawn; draw elsewhere"
@@ -196,7 +218,8 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         closed[[row.number for row in there.by_place.values()]] = True
         new = draw(closed, k - there.n_drawn, drawn_with)
     sheet = replace(sheet, frame=sheet.frame.drop(shown_until_now))
-    # The labels are those of the first draw: what an older sheet does not say, more rows cannot tell.
+    # The labels are those of the first draw: what an older sheet does not say, more rows cannot
+    # tell.
     says = origin._replace(seed=drawn_with, stopped=told.stopped, digests=told.digests)
     with atomic_rewrite(path) as stream:
         enlarge_sheet(sheet, says, cells, new, stream)
@@ -208,9 +231,13 @@ def _in_the_way(path: str | os.PathLike[str], target: str, *why: Any) -> TableEr
     """Say why a sheet is not enlarged, how many answers it holds, and what replaces it."""
     n_answers = count_answers(path, target)
     if not n_answers:
-        return TableError(f"{os.fspath(path)} ", *why, ", or pass ", Parameter("force"), " to replace it.")
+        return TableError(
+            f"{os.fspath(path)} ", *why, ", or pass ", Parameter("force"), " to replace it."
+        )
     there = f"{os.fspath(path)} holds {counted(n_answers, 'answer')} and "
-    return TableError(there, *why, ", or pass ", Parameter("discard_answers"), " to draw anew; a copy is kept.")
+    return TableError(
+        there, *why, ", or pass ", Parameter("discard_answers"), " to draw anew; a copy is kept."
+    )
 
 
 # ---------------------------------------------------------------- answers are not overwritten
@@ -219,8 +246,9 @@ def _in_the_way(path: str | os.PathLike[str], target: str, *why: Any) -> TableEr
 def count_answers(path: str | os.PathLike[str], target: str) -> int:
     """Count the rows of a sheet that a person has answered or skipped.
 
-    The answers are in the column that the sheet names, or in ``target`` if it names none any more. A file that is
-    no sheet holds none; a sheet that is too damaged to be read may hold some, and is refused.
+    The answers are in the column that the sheet names, or in ``target`` if it names none any more.
+    A file that is no sheet holds none; a sheet that is too damaged to be read may hold some, and is
+    refused.
     """
     if not os.path.isfile(path):
         return 0
@@ -276,14 +304,22 @@ class SheetOrigin(NamedTuple):
     target: str
     classes: list[str]  # known when it was drawn
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
-    tables: tuple[str, ...]  # paths as typed, several where these were one table; empty text if unknown
+    tables: tuple[
+        str, ...
+    ]  # paths as typed, several where these were one table; empty text if unknown
     read_with: dict[str, Any]  # the parameters to read them with
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
-    judged: tuple[str, ...] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
+    judged: tuple[
+        str, ...
+    ] = ()  # columns of labels that were to be judged; empty: an audit of missing labels
     digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
-    shown: tuple[str, ...] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
-    hidden: tuple[str, ...] = ()  # if they are too many to say: the columns that it has not, beside those judged
+    shown: tuple[
+        str, ...
+    ] = ()  # of a table to judge: the columns that the sheet has; empty: too many to say
+    hidden: tuple[
+        str, ...
+    ] = ()  # if they are too many to say: the columns that it has not, beside those judged
     stopped: bool = False  # whether the person was told when it was enough
     options: dict[str, Any] = {}  # noqa: RUF012 - how labels were to be made, from ``Options.to_keep``
 
@@ -294,7 +330,11 @@ class SheetOrigin(NamedTuple):
 
 
 def sheet_origin(
-    table: Table, target: str, classes: Sequence[str], unlabeled: str | Sequence[str] | None = None, **more: Any
+    table: Table,
+    target: str,
+    classes: Sequence[str],
+    unlabeled: str | Sequence[str] | None = None,
+    **more: Any,
 ) -> SheetOrigin:
     """What a sheet of this table shall say of where it comes from; ``unlabeled`` as given to ``target_labels``."""
     told = (unlabeled,) if isinstance(unlabeled, str) else tuple(unlabeled) if unlabeled else None
@@ -317,8 +357,12 @@ def read_origin(audit: Table) -> SheetOrigin | None:
     if isinstance(row := told.get("header_row"), int) and row > 0:
         read_with |= {"header_row": row}
     defaults = SheetOrigin._field_defaults
-    more = {name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found}
-    return SheetOrigin(target, classes, unlabeled, _like((), found.get(_TABLE) or ""), read_with, **more)
+    more = {
+        name: _like(defaults[name], found[key]) for name, key in _FIELDS.items() if key in found
+    }
+    return SheetOrigin(
+        target, classes, unlabeled, _like((), found.get(_TABLE) or ""), read_with, **more
+    )
 
 
 def origin_of(sheet: Table) -> SheetOrigin:
@@ -336,8 +380,9 @@ def origin_of(sheet: Table) -> SheetOrigin:
 def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
     """Find the tables that a sheet names among the plain files and folders beside it; None if one is not there.
 
-    The sheet may come from a stranger, so its cells are read as names alone: no other folder is looked into,
-    and no link is followed, which may lead to a device or another machine. Nor is a pattern.
+    The sheet may come from a stranger, so its cells are read as names alone: no other folder is
+    looked into, and no link is followed, which may lead to a device or another machine. Nor is a
+    pattern.
     """
     names = [re.split(r"[/\\]", table)[-1] for table in origin.tables]
     paths = [Path(sheet).with_name(name) for name in names if name not in ("", ".", "..")]
@@ -360,7 +405,10 @@ def with_origin(audit: Table, field: str, value: Any) -> Table:
     if CLASSES not in audit.frame.columns:
         return audit
     said = {_FIELDS[field]: value}
-    told = [json.dumps({**about, **said}, ensure_ascii=False) if about else "" for about in _about(audit)]
+    told = [
+        json.dumps({**about, **said}, ensure_ascii=False) if about else ""
+        for about in _about(audit)
+    ]
     return replace(audit, frame=audit.frame.with_columns(pl.Series(CLASSES, told)))
 
 
@@ -376,12 +424,16 @@ def _origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
         _READ_WITH: dict(origin.read_with),
         **{key: said[name] for name, key in _FIELDS.items() if said[name] != defaults[name]},
     }
-    return pl.Series(CLASSES, [json.dumps({**about, _PLACE: place}, ensure_ascii=False) for place in places])
+    return pl.Series(
+        CLASSES, [json.dumps({**about, _PLACE: place}, ensure_ascii=False) for place in places]
+    )
 
 
 def _about(audit: Table) -> Iterator[dict[str, Any]]:
     """What the cell of CLASSES in each row says, empty where it says nothing."""
-    for cell in audit.frame[CLASSES] if CLASSES in audit.frame.columns else [""] * audit.frame.height:
+    for cell in (
+        audit.frame[CLASSES] if CLASSES in audit.frame.columns else [""] * audit.frame.height
+    ):
         try:
             said = json.loads(str(cell))
         except (ValueError, RecursionError):
@@ -409,14 +461,17 @@ class TableCells(NamedTuple):
 
     name: str
     n_rows: int
-    texts: Callable[[Sequence[int]], pl.DataFrame]  # the cells of some rows, by number from 0, as text
+    texts: Callable[
+        [Sequence[int]], pl.DataFrame
+    ]  # the cells of some rows, by number from 0, as text
     checksums: Callable[[pl.DataFrame], Sequence[str]]  # one for each row of what ``texts`` gave
 
 
 def cells_of(table: Table, target: str, source: Source | None = None) -> TableCells:
     """A table, by row number: any change in it outside the target column changes every token.
 
-    Where ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from ``source``.
+    Where ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from
+    ``source``.
     """
     taken = table.taken
     checksum = table_checksum(table, target) if taken is None else taken.checksum
@@ -428,13 +483,17 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
     return TableCells(table.name, table.n_numbers, cells, lambda cells: [checksum] * cells.height)
 
 
-def sample_of_table(source: Source, target: str, k: int, *, checksum: bool = False, **options: Any) -> Table:
+def sample_of_table(
+    source: Source, target: str, k: int, *, checksum: bool = False, **options: Any
+) -> Table:
     """As ``chary.tables.target.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
         return sample_rows(source, target, k, **options)
     digest = Digest(target)
     table = sample_rows(source, target, k, each=digest.add, **options)
-    return replace(table, taken=table.taken and table.taken._replace(checksum=digest.sha.hexdigest()))
+    return replace(
+        table, taken=table.taken and table.taken._replace(checksum=digest.sha.hexdigest())
+    )
 
 
 def table_checksum(table: Table, target: str) -> str:
@@ -476,7 +535,9 @@ class DrawPool(NamedTuple):
     origin: SheetOrigin  # what the sheet shall say of it
     cells: TableCells
     closed: NDArray[np.bool_]  # (n,) rows that are not to be drawn
-    hidden: frozenset[str] = frozenset()  # columns that an older sheet may still show, and a person must not see
+    hidden: frozenset[str] = (
+        frozenset()
+    )  # columns that an older sheet may still show, and a person must not see
 
 
 def unlabelled_rows(
@@ -484,9 +545,10 @@ def unlabelled_rows(
 ) -> DrawPool:
     """The rows without a label, by what ``target_labels`` says.
 
-    Of a table that is read in batches ``table`` may hold its labelled rows alone; the others come from ``source``.
-    The rows drawn are random among those unlabelled now, so the sheet says how that was told: ``unlabeled``
-    as given to ``target_labels``. Further fields of ``SheetOrigin`` may be said, too.
+    Of a table that is read in batches ``table`` may hold its labelled rows alone; the others come
+    from ``source``. The rows drawn are random among those unlabelled now, so the sheet says how
+    that was told: ``unlabeled`` as given to ``target_labels``. Further fields of ``SheetOrigin``
+    may be said, too.
     """
     closed = np.zeros(table.n_numbers, dtype=bool)
     closed[table.numbers(np.flatnonzero(labels.labeled))] = True
@@ -496,19 +558,28 @@ def unlabelled_rows(
     return DrawPool(table, origin, cells_of(table, target, source), closed)
 
 
-def write_sheet(pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None) -> None:
+def write_sheet(
+    pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None
+) -> None:
     """Write chosen rows, by number, in the order in which they shall be labelled, with an empty target column.
 
     ``guesses`` are columns with a model's opinion, which sways whoever sees it.
     """
     table, origin, cells = pool.table, pool.origin, pool.cells
     frame = _fresh_rows(origin, cells, rows, 1, guesses)
-    delimiter = table.delimiter if table.delimiter in (",", ";") else ","  # what a .csv is opened with
+    delimiter = (
+        table.delimiter if table.delimiter in (",", ";") else ","
+    )  # what a .csv is opened with
     write_table(Table(frame, table.name, delimiter, table.bom), {}, file)
 
 
 def enlarge_sheet(
-    sheet: Table, origin: SheetOrigin, cells: TableCells, new: Any, file: BinaryIO, guesses: Guesses = None
+    sheet: Table,
+    origin: SheetOrigin,
+    cells: TableCells,
+    new: Any,
+    file: BinaryIO,
+    guesses: Guesses = None,
 ) -> None:
     """Write a sheet again with more rows at its end: answers, order and columns of those before stay.
 
@@ -540,16 +611,22 @@ def _fresh_rows(
     others, places = cells.texts(rows.tolist()), range(first, first + len(rows))
     taken = [name for name in (ROW, CLASSES, GUESS) if name in others.columns]
     if taken:
-        raise TableError(f"{cells.name} already has a column {shown(taken[0])}; remove or rename it.")
+        raise TableError(
+            f"{cells.name} already has a column {shown(taken[0])}; remove or rename it."
+        )
     tokens = [
         _token(place, places[-1], number + 1, checksum, origin.chosen)
-        for place, number, checksum in zip(places, rows.tolist(), cells.checksums(others), strict=True)
+        for place, number, checksum in zip(
+            places, rows.tolist(), cells.checksums(others), strict=True
+        )
     ]
     added = [
         pl.Series(origin.target, [None] * len(rows), dtype=pl.String),
         *(pl.Series(name, values).cast(pl.String) for name, values in (guesses or {}).items()),
     ]
-    return guarded(pl.DataFrame([pl.Series(ROW, tokens), *added, *others, _origin_cells(origin, places)]))
+    return guarded(
+        pl.DataFrame([pl.Series(ROW, tokens), *added, *others, _origin_cells(origin, places)])
+    )
 
 
 def _token(place: int, of: int, number: int, checksum: str, chosen: str) -> str:
@@ -610,12 +687,18 @@ def column_texts(audit: Table, name: str) -> list[str]:
 def named_rows(audit: Table, target: str = ROW) -> list[SheetRow]:
     """The rows of a sheet, line by line, as their tokens name them; empty lines are passed over."""
     rows, answers = [], column_texts(audit, target)
-    for line, (token, answer) in enumerate(zip(column_texts(audit, ROW), answers, strict=True), start=1):
+    for line, (token, answer) in enumerate(
+        zip(column_texts(audit, ROW), answers, strict=True), start=1
+    ):
         text = " ".join(token.split()).lower()
         found = _TOKEN.fullmatch(text)
         if found is not None and int(found[4]) > 0:
             chosen = DOUBT if found[1] else RANDOM
-            rows.append(SheetRow(int(found[2]), int(found[3]), int(found[4]) - 1, chosen, text, line, answer))
+            rows.append(
+                SheetRow(
+                    int(found[2]), int(found[3]), int(found[4]) - 1, chosen, text, line, answer
+                )
+            )
         elif token or answer:
             raise TableError(
                 f"Row {line} of {audit.name} has {shown(token)} in column {shown(ROW)}, which names no row of a "
@@ -632,11 +715,16 @@ def sheet_rows(audit: Table, cells: TableCells, target: str, chosen: str = RANDO
     if any(row.chosen != chosen for row in rows):
         how, instead = "drawn at random, so they measure as well as teach", Parameter("audit")
         if chosen == RANDOM:
-            how, instead = "chosen for doubt, not drawn at random, so they measure nothing", Parameter("checked")
+            how, instead = (
+                "chosen for doubt, not drawn at random, so they measure nothing",
+                Parameter("checked"),
+            )
         raise TableError(f"The rows of {audit.name} were {how}; pass it as ", instead, ".")
     own = cells.texts([row.number for row in rows if row.number < cells.n_rows])
     for row, checksum in zip_longest(rows, cells.checksums(own)):
-        if checksum is None or row.token != _token(row.place, row.of, row.number + 1, checksum, chosen):
+        if checksum is None or row.token != _token(
+            row.place, row.of, row.number + 1, checksum, chosen
+        ):
             raise TableError(
                 f"{audit.name} does not match {cells.name} (row {row.line}): the table has changed, or column "
                 f"{shown(ROW)} was edited; use the original table, restore the column, or draw a new sheet."
@@ -673,12 +761,14 @@ def _mixed(audit: Table, row: SheetRow, column: str) -> TableError:
 def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> list[str]:
     """Refuse a sheet in which cells of a column have moved to other rows; ``own`` are the cells of the table.
 
-    A column has moved if every cell that differs from the table's is the cell of another row of the sheet. A
-    column that a spreadsheet or a person rewrote in another way has not.
+    A column has moved if every cell that differs from the table's is the cell of another row of the
+    sheet. A column that a spreadsheet or a person rewrote in another way has not.
     """
     compared = [name for name in own.columns if name in audit.frame.columns]
     if own.columns and not compared:
-        return [f"{audit.name} has no column of the table left, so nothing shows whether rows were mixed up."]
+        return [
+            f"{audit.name} has no column of the table left, so nothing shows whether rows were mixed up."
+        ]
     for name in compared:
         every, wanted = column_texts(audit, name), [_plain(text or "") for text in own[name]]
         found = [_plain(every[row.line - 1]) for row in rows]
@@ -691,7 +781,9 @@ def _refuse_moved(audit: Table, own: pl.DataFrame, rows: Sequence[SheetRow]) -> 
 def _same_cell(found: str, wanted: str) -> bool:
     """Whether two cells are the same, or numbers of which one is shown with fewer digits."""
     try:
-        return found == wanted or abs(float(found) - float(wanted)) < 10.0 ** -len(found.partition(".")[2])
+        return found == wanted or abs(float(found) - float(wanted)) < 10.0 ** -len(
+            found.partition(".")[2]
+        )
     except ValueError:
         return False
 

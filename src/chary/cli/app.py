@@ -75,7 +75,8 @@ _INTERRUPTED = "Interrupted; no file was left half-written."
 
 @app.callback(invoke_without_command=True)
 def _options(
-    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     if version or context.invoked_subcommand is None:
         typer.echo(f"chary {__version__}" if version else _THREE)
@@ -109,12 +110,20 @@ def _words_and_code(error: BaseException) -> tuple[str, int]:
         return "", 128 + 13  # as of a program that SIGPIPE ends: nobody reads on
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         _drop(sys.stdout)
-        return "Cannot write to standard output (no space left on device); files that were written are whole.", 1
+        return (
+            "Cannot write to standard output (no space left on device); files that were written are whole.",
+            1,
+        )
     if isinstance(error, (ValueError, OSError)):
         return sentence(error), 1
     if isinstance(error, MemoryError):
-        return "The table does not fit into memory; leave columns out with --drop, or take fewer rows.", 1
-    if hasattr(error, "format_message"):  # a usage error of Click, under whichever name Typer ships it
+        return (
+            "The table does not fit into memory; leave columns out with --drop, or take fewer rows.",
+            1,
+        )
+    if hasattr(
+        error, "format_message"
+    ):  # a usage error of Click, under whichever name Typer ships it
         message = error.format_message()  # without a word: the help was shown
         return (f"{message.rstrip('.')}; try --help.", 1) if message else ("", 0)
     if isinstance(error, Terminated):
@@ -122,7 +131,10 @@ def _words_and_code(error: BaseException) -> tuple[str, int]:
     if os.environ.get("CHARY_DEBUG") or isinstance(error, (SystemExit, GeneratorExit)):
         raise error
     found = f"{type(error).__name__}: {error}"
-    return f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.", 1
+    return (
+        f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.",
+        1,
+    )
 
 
 # ---------------------------------------------------------------- signals and streams
@@ -132,7 +144,9 @@ class Terminated(BaseException):
     """A signal other than Ctrl-C asked for the end; everything half-written is removed on the way out."""
 
     def __init__(self, signum: int) -> None:
-        super().__init__(f"Stopped by {signal.Signals(signum).name}; no file was left half-written.")
+        super().__init__(
+            f"Stopped by {signal.Signals(signum).name}; no file was left half-written."
+        )
         self.exit_code = 128 + signum
 
 
@@ -151,8 +165,8 @@ def _heed_signals() -> None:
 def _prepare_streams() -> None:
     """Have standard streams that escape what they cannot print.
 
-    One that is closed leads nowhere, and its number is taken: else the next file that is opened gets the number,
-    and what a library prints goes into it.
+    One that is closed leads nowhere, and its number is taken: else the next file that is opened
+    gets the number, and what a library prints goes into it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

@@ -29,12 +29,13 @@ _MOST_CELLS = 60  # of a row, a line each; a terminal scrolls
 def draw_command(file: console.TABLE, options: Options) -> None:
     """Draw random rows without a label, for a person to label.
 
-    It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill or in a
-    spreadsheet, then pass it to chary label --audit. If the sheet is there already, a larger -k adds rows to it
-    and keeps the answers. A table that would take more than --memory is read in parts.
+    It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill
+    or in a spreadsheet, then pass it to chary label --audit. If the sheet is there already, a
+    larger -k adds rows to it and keeps the answers. A table that would take more than --memory is
+    read in parts.
 
-    Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers them for the next
-    command.
+    Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers
+    them for the next command.
     """
     from chary._files import make_folders
     from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
@@ -45,7 +46,10 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     table, large = console.open_table(file, replace(options, format=None)), None
     target, reading = str(options.target), options.target_reading
     if not isinstance(table, Table):
-        large, table = (table, sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True))
+        large, table = (
+            table,
+            sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True),
+        )
     else:
         table = rows_that_count(table)
     labels = target_labels(table, target, **reading)
@@ -54,7 +58,12 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     console.require_free([path], force=True)
     make_folders([path])
     drawn = draw_sheet(
-        path, pool, options.k, seed=options.seed, force=options.force, discard_answers=options.discard_answers
+        path,
+        pool,
+        options.k,
+        seed=options.seed,
+        force=options.force,
+        discard_answers=options.discard_answers,
     )
     say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
 
@@ -79,9 +88,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         there += f"\nNot on the sheet, because its name or cells may give the label away: {names}. "
         there += "Show it with --show COLUMN."
     if drawn.shown:
-        there += (
-            f"\nOn the sheet: {named_columns(drawn.shown)}. Hide what gives the label away with --hide COLUMN."
-        )
+        there += f"\nOn the sheet: {named_columns(drawn.shown)}. Hide what gives the label away with --hide COLUMN."
     console.say(
         f"{there}\n"
         f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"
@@ -91,7 +98,8 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
 
 
 SHEET = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge.")
+    Path,
+    typer.Argument(metavar="FILE", help="A FILE.audit.csv of chary audit draw, or of chary judge."),
 ]
 
 
@@ -99,8 +107,8 @@ SHEET = Annotated[
 def fill_command(file: SHEET, options: Options) -> None:
     """Label the drawn rows one by one, with a key for each class.
 
-    Every answer is saved at once. With --until-width you also see an interval of the accuracy that holds whenever
-    you stop, and are told when it is as narrow as you asked for. No label is shown.
+    Every answer is saved at once. With --until-width you also see an interval of the accuracy that
+    holds whenever you stop, and are told when it is as narrow as you asked for. No label is shown.
     """
     from chary.audit.filling import Filling
 
@@ -154,7 +162,9 @@ def _stopping(filling: Filling, options: Options) -> Stopping:
     scan = flattened(open_source(tables, **reading))
     numbers = [row.number for row in filling.rows]
     if not all(0 <= number < scan.n_rows for number in numbers):
-        raise ValueError(f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from.")
+        raise ValueError(
+            f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from."
+        )
     labels = labels_of_sheet(scan, origin, numbers)
     return Stopping(labels, scan.n_filled, options.until_width)
 
@@ -188,7 +198,9 @@ class Sheet:
 
         self.filling, self.stopping = filling, stopping
         self.classes = filling.origin.classes
-        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))  # further classes are chosen by name
+        self.keys = dict(
+            zip(CLASS_KEYS, self.classes, strict=False)
+        )  # further classes are chosen by name
         self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
 
     @property
@@ -209,7 +221,9 @@ class Sheet:
             remark = ""
             if key == _UNDO:
                 at = self.place or len(self.filling.rows) + 1
-                answered = [place for place, text in enumerate(self.filling.answers[: at - 1], 1) if text]
+                answered = [
+                    place for place, text in enumerate(self.filling.answers[: at - 1], 1) if text
+                ]
                 if answered:
                     self.place = answered[-1]
                     remark = self._save(self.place, "")
@@ -262,7 +276,10 @@ class Sheet:
             console.say(f"All rows have an answer.   [{_UNDO}] undo   any other key: done")
         else:
             target = visible(self.filling.origin.target, 60)
-            console.say(f"{target}?  Row {self.place} of {len(self.filling.rows)}: {self.progress}\n", "bold")
+            console.say(
+                f"{target}?  Row {self.place} of {len(self.filling.rows)}: {self.progress}\n",
+                "bold",
+            )
             console.say("\n".join([*self._cells(self.place), "", *self._keys()]))
         if self.stopping is not None:
             words, reached = self.stopping.words(self.filling.answers)
@@ -277,7 +294,9 @@ class Sheet:
 
         added = (ROW, CLASSES, self.filling.origin.target)
         row = {name: cell for name, cell in self.filling.cells(place).items() if name not in added}
-        lines = [f"{visible(name, 40)}: {visible(cell_words(cell), 300)}" for name, cell in row.items()]
+        lines = [
+            f"{visible(name, 40)}: {visible(cell_words(cell), 300)}" for name, cell in row.items()
+        ]
         if len(lines) <= _MOST_CELLS:
             return lines
         return [*lines[:_MOST_CELLS], f"and {len(lines) - _MOST_CELLS} more columns in the file"]
@@ -286,5 +305,11 @@ class Sheet:
         """List the keys, a line for each class."""
         n_more = len(self.classes) - len(self.keys)
         other = f"one of {n_more} more classes, by name" if n_more else "another class"
-        names = {**self.keys, _SKIP: "skip", _NAME: other, _UNDO: "undo", _QUIT: "quit and go on later"}
+        names = {
+            **self.keys,
+            _SKIP: "skip",
+            _NAME: other,
+            _UNDO: "undo",
+            _QUIT: "quit and go on later",
+        }
         return [f"[{key}] {visible(name, 40)}" for key, name in names.items()]

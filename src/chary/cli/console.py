@@ -34,7 +34,9 @@ TABLE = Annotated[
         help=f"{FORMATS_READ}; several files, a folder or a pattern are one table; - is standard input.",
     ),
 ]
-JSON = Annotated[bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)]
+JSON = Annotated[
+    bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)
+]
 # What to type for a step that an error speaks of.
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 
@@ -46,9 +48,15 @@ def takes_options(verb: str) -> Callable[[Callable[..., None]], Callable[..., No
     """Have a command take every option that ``Options`` says it takes, in place of its parameter ``options``."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        shared = {one.name: _parameter(one, verb) for one in fields(Options) if verb in one.metadata["commands"]}
+        shared = {
+            one.name: _parameter(one, verb)
+            for one in fields(Options)
+            if verb in one.metadata["commands"]
+        }
         own = inspect.signature(command, eval_str=True).parameters
-        every = [one for name in own for one in (shared.values() if name == "options" else [own[name]])]
+        every = [
+            one for name in own for one in (shared.values() if name == "options" else [own[name]])
+        ]
 
         @functools.wraps(command)
         def run(**typed: Any) -> None:
@@ -68,10 +76,15 @@ def _parameter(one: Field[Any], verb: str) -> inspect.Parameter:
     default = inspect.Parameter.empty if verb in about["required"] else one.default
     if default == ():
         default = None
-    option = typer.Option(*(about["flags"] or (flag_of(one.name),)), help=about["help"], **about["typer"])
+    option = typer.Option(
+        *(about["flags"] or (flag_of(one.name),)), help=about["help"], **about["typer"]
+    )
     kind = about["kind"] | None if default is None else about["kind"]
     return inspect.Parameter(
-        one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+        one.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
     )
 
 
@@ -86,7 +99,9 @@ def _typed(part: str | Parameter | Step) -> str:
         value = [] if part.value is None else [command_line([visible(part.value, 60)])]
         return " ".join([flag_of(part.name), *value])
     if isinstance(part, Step):
-        return " ".join(["chary", _COMMANDS[part.name], *([command_line([part.path])] if part.path else [])])
+        return " ".join(
+            ["chary", _COMMANDS[part.name], *([command_line([part.path])] if part.path else [])]
+        )
     return part
 
 
@@ -179,7 +194,10 @@ def steps() -> Iterator[Callable[[str], None]]:
 
 def heed_interrupts() -> None:
     """Have Ctrl-C heard: Polars, once imported, puts a handler of its own in place, which can swallow it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler and current_thread() is main_thread():
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        and current_thread() is main_thread()
+    ):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -208,7 +226,9 @@ def say(text: str, style: str = "") -> None:
     """Words with names of files in them, on the terminal."""
     from rich.text import Text
 
-    seen = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    seen = "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
     stdout().print(Text(seen, style), soft_wrap=True)
 
 
@@ -216,7 +236,9 @@ def complain(sentence: str) -> None:
     """What went wrong, on the error stream."""
     from rich.text import Text
 
-    stderr().print(Text.assemble(("chary:", "bold red"), " ", visible(sentence, 800)), soft_wrap=True)
+    stderr().print(
+        Text.assemble(("chary:", "bold red"), " ", visible(sentence, 800)), soft_wrap=True
+    )
 
 
 def stdout() -> Console:

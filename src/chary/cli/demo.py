@@ -24,7 +24,9 @@ N_LABELED, STRENGTH = 30, 2.0
 @console.takes_options("demo")
 def demo_command(
     options: Options,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("chary-demo"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
+        "chary-demo"
+    ),
 ) -> None:
     """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
     start, seed, force = time.perf_counter(), options.seed or 0, options.force
@@ -38,23 +40,31 @@ def demo_command(
     def command(verb: str, **more: Any) -> None:
         say(f"\n$ {Options(target=TARGET, **more).command(verb, [path])}", "bold")
 
-    say(f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first.")
+    say(
+        f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first."
+    )
     command("label")
     labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
     promised = labelled.result.judged.correct.mean()
-    say(f"The given labels promise that {promised:.0%} of the new ones are right (cross-validation).")
+    say(
+        f"The given labels promise that {promised:.0%} of the new ones are right (cross-validation)."
+    )
     say(f"What the user cannot know: {_share_right(labelled, truth):.0%} of them are right.")
 
     command("audit draw")
     _answer(labelled, path, sheet, truth, seed, force)
-    say(f"{AUDIT_SIZE} random rows, answered here from the hidden truth. In your own table you answer them.")
+    say(
+        f"{AUDIT_SIZE} random rows, answered here from the hidden truth. In your own table you answer them."
+    )
     command("label", audit=sheet)
     audited = label_and_write(
         [path], Options(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force)
     )
     before, after = audited.summary["audit"]["before"], audited.summary["audit"]["after"]
-    say(f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval).")
+    say(
+        f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval)."
+    )
     say(
         f"The model learned from the answers too: now {after['low']:.0%} to {after['high']:.0%} (approximate). "
         f"What the user cannot know: {_share_right(audited, truth):.0%}."
@@ -71,7 +81,9 @@ def _share_right(labelled: Labelled, truth: NDArray[Any]) -> float:
     return float((result.labels.classes[result.codes][hidden] == truth[hidden]).mean())
 
 
-def _answer(labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], seed: int, force: bool) -> None:
+def _answer(
+    labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], seed: int, force: bool
+) -> None:
     """Draw random rows into a sheet, and answer each by the truth."""
     from chary.audit.filling import Filling
     from chary.report import Result

@@ -24,15 +24,19 @@ _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4, "changed": 5}
 def judge_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
     """Say how good the labels are that somebody or something made.
 
-    chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their labels (so does
-    chary judge FILE as long as there is no --audit). Label them with chary audit fill or in a spreadsheet.
+    chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their
+    labels (so does chary judge FILE as long as there is no --audit). Label them with chary audit
+    fill or in a spreadsheet.
 
-    chary judge FILE --labels COLUMN --audit FILE.judge.csv then says how many labels are right and writes
-    FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the column chary_accept.
+    chary judge FILE --labels COLUMN --audit FILE.judge.csv then says how many labels are right and
+    writes FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the
+    column chary_accept.
     """
     if file[0] == "draw" and len(file) > 1:
         if options.audit is not None:
-            raise ValueError("chary judge draw takes no --audit: it draws the rows that an audit needs.")
+            raise ValueError(
+                "chary judge draw takes no --audit: it draws the rows that an audit needs."
+            )
         file = file[1:]
     from chary.tables import open_source
     from chary.tables.source import flattened
@@ -69,7 +73,12 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
     drawn, classes = draw_to_judge(scan, path, options, options.k)
     if as_json:
         console.print_json(
-            {**drawn._asdict(), "rows": scan.n_filled, "classes": classes, "files": {"sheet": str(path)}}
+            {
+                **drawn._asdict(),
+                "rows": scan.n_filled,
+                "classes": classes,
+                "files": {"sheet": str(path)},
+            }
         )
     else:
         say_drawn(drawn, scan.n_filled, "rows", classes, path)
@@ -101,5 +110,7 @@ def _judge(
             if name == "report":
                 stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
             else:
-                write_table(source.read().written_as(options.format), {ACCEPT: result.accepted}, stream)
+                write_table(
+                    source.read().written_as(options.format), {ACCEPT: result.accepted}, stream
+                )
     return summary, hints, paths

@@ -21,14 +21,15 @@ def label_command(file: console.TABLE, options: Options, as_json: console.JSON =
 
     It writes three files next to FILE:
 
-    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence and chary_source.
+    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence and
+    chary_source.
 
     FILE.model.chary: the model, for chary predict.
 
     FILE.report.html: whether your labels are biased, what you can trust, and which rows to check.
 
-    A table that would take more than --memory is read in parts: the model learns from the labelled rows and a
-    random sample of the others, and then labels every row.
+    A table that would take more than --memory is read in parts: the model learns from the labelled
+    rows and a random sample of the others, and then labels every row.
     """
     labelled = label_and_write(file, options)
     from chary.report.terminal import show_labels
@@ -55,7 +56,9 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
         diagnosed = diagnose_table(table, options, progress=step)
     summary = summarize_diagnosis(diagnosed)
     console.tell(
-        summary, lambda screen: show_diagnosis(screen, summary, Hints.for_labels(options, file, 0)), as_json
+        summary,
+        lambda screen: show_diagnosis(screen, summary, Hints.for_labels(options, file, 0)),
+        as_json,
     )
 
 
@@ -89,7 +92,11 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         if source is table:  # a wrong target is said first
             labels = target_labels(table, str(options.target), **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
-        endings = {"labeled": f"labeled{table.suffix}", "model": "model.chary", "report": "report.html"}
+        endings = {
+            "labeled": f"labeled{table.suffix}",
+            "model": "model.chary",
+            "report": "report.html",
+        }
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
@@ -101,10 +108,15 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
             labelled = Labelled(
-                result, summarize(result), Hints.for_labels(options, files, result.audit_size), paths
+                result,
+                summarize(result),
+                Hints.for_labels(options, files, result.audit_size),
+                paths,
             )
             model.write(model_bytes(result.model))
-            report.write(render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace"))
+            report.write(
+                render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace")
+            )
             for stream in to_check:
                 write_rows_to_check(result, stream)
             if check_path is not None:  # answers may have been given since

@@ -36,17 +36,20 @@ def predict_command(
 ) -> None:
     """Label the rows of new tables with a model.
 
-    It writes FILE.predicted.csv (or as FILE): the table with the columns chary_label and chary_confidence. It also
-    says whether many rows hold new values, numbers out of range or no value.
+    It writes FILE.predicted.csv (or as FILE): the table with the columns chary_label and
+    chary_confidence. It also says whether many rows hold new values, numbers out of range or no
+    value.
 
-    Several files, a folder or a pattern give one output each. After an interruption run the same command again:
-    files that have their output are not labelled twice.
+    Several files, a folder or a pattern give one output each. After an interruption run the same
+    command again: files that have their output are not labelled twice.
     """
     from chary.labelling.predict_files import Resources, plan_files
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
 
-    predictor = Predictor.from_file(model_file, probabilities=options.probabilities, threshold=options.threshold)
+    predictor = Predictor.from_file(
+        model_file, probabilities=options.probabilities, threshold=options.threshold
+    )
     with _on_disk(file, options) as (given, options, name):
         plan = plan_files(given, options)
         tasks = [replace(task, name=name) for task in plan.tasks]
@@ -95,8 +98,13 @@ def _figures(
     return {
         "rows": sum(one.rows for one in written),
         "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
-        "notes": [*plan.notes, *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes)],
-        "new_rows": dict(sorted((one.output, one.new_rows) for one in written if one.new_rows is not None)),
+        "notes": [
+            *plan.notes,
+            *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes),
+        ],
+        "new_rows": dict(
+            sorted((one.output, one.new_rows) for one in written if one.new_rows is not None)
+        ),
         "files": {"predicted": sorted(one.output for one in written)},
         "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
     }
@@ -110,12 +118,17 @@ def _label(
 
     sizes = {task.source: os.path.getsize(task.source) for task in tasks}
     rows, done = Counter[str](), dict.fromkeys(sizes, 0.0)
-    with console.steps() as step, nullcontext() if console.stderr().is_terminal else console.quietly():
+    with (
+        console.steps() as step,
+        nullcontext() if console.stderr().is_terminal else console.quietly(),
+    ):
 
         def seen(task: FileTask, n_rows: int, share: float) -> None:
             rows[task.source], done[task.source] = n_rows, share * sizes[task.source]
             files = f"{sum(done[name] >= sizes[name] for name in sizes)} of {counted(len(sizes), 'file')}"
-            step(f"{files}, {rows.total():,} rows: {sum(done.values()):,.0f} of {sum(sizes.values()):,} bytes")
+            step(
+                f"{files}, {rows.total():,} rows: {sum(done.values()):,.0f} of {sum(sizes.values()):,} bytes"
+            )
 
         return label_files(predictor, tasks, resources, seen, scheduler=scheduler)
 
@@ -143,7 +156,11 @@ def _new_rows(compared: dict[str, dict[str, Any]]) -> list[str]:
 
     if len(compared) == 1:
         return [one["sentence"] for one in compared.values()]
-    said = [f"{Path(name).name}: {one['sentence']}" for name, one in compared.items() if one["verdict"] != "alike"]
+    said = [
+        f"{Path(name).name}: {one['sentence']}"
+        for name, one in compared.items()
+        if one["verdict"] != "alike"
+    ]
     n_alike = len(compared) - len(said)
     if n_alike:
         said.append(f"The rows of {counted(n_alike, 'file')} {KNOWN}.")

@@ -10,14 +10,19 @@ from chary.options import Options
 def review_command(file: console.TABLE, options: Options) -> None:
     """Do everything in the browser: label, audit, correct.
 
-    The page runs on this machine only. Without --target or --labels you choose the column on it. Answers are
-    saved at once in the files that chary audit, chary label and chary judge use, so you can switch between page,
-    terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on where you stopped.
+    The page runs on this machine only. Without --target or --labels you choose the column on it.
+    Answers are saved at once in the files that chary audit, chary label and chary judge use, so you
+    can switch between page, terminal and spreadsheet. Ctrl-C ends it; the command it prints goes on
+    where you stopped.
     """
     if options.target is not None and options.labels:
-        raise ValueError("Give --target, the column to label, or --labels, the column to judge, not both.")
+        raise ValueError(
+            "Give --target, the column to label, or --labels, the column to judge, not both."
+        )
     if options.confidence is not None and not options.labels:
-        raise ValueError("--confidence goes with --labels; leave it out, or name the labels to judge.")
+        raise ValueError(
+            "--confidence goes with --labels; leave it out, or name the labels to judge."
+        )
     if not options.labels and (options.hide or options.show or options.annotator):
         raise ValueError("--hide, --show and --annotator go with --labels; leave them out.")
     console.heed_interrupts()

@@ -27,17 +27,20 @@ _CLEAR = 0.05
 class AuditFigures(Audit):
     """What an audit says of a model.
 
-    ``accuracy`` is that of the model of the given labels alone, as it is without an audit; ``classes`` are of the
-    model that has learned from the audit too. Skipped rows are wrong.
+    ``accuracy`` is that of the model of the given labels alone, as it is without an audit;
+    ``classes`` are of the model that has learned from the audit too. Skipped rows are wrong.
     """
 
-    # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit is unfinished.
+    # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit
+    # is unfinished.
     after: Score | None
     balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
     pairs: dict[tuple[str, str], int]  # audited rows by answer and by what that model says
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
-    guesses: GuessFigures | None = None  # a column that guesses the label; None: there is no such column
+    guesses: GuessFigures | None = (
+        None  # a column that guesses the label; None: there is no such column
+    )
 
     @property
     def notes(self) -> list[str]:
@@ -49,19 +52,30 @@ class AuditFigures(Audit):
             notes.append(f"The {self.answers.n_skipped} skipped rows count as wrong.")
         if self.comparison is None:
             return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
-        outcome = "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
-        return [*notes, f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f})."]
+        outcome = (
+            "clearly helped, so it is on" if self.rounds else "did not clearly help, so it is off"
+        )
+        return [
+            *notes,
+            f"On the audit, self-training {outcome} (p = {self.comparison.p_value:.2f}).",
+        ]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
         """The same with the rows to accept counted among these, not those at hand: the thresholds stay."""
-        return self if self.acceptor is None else replace(self, acceptor=self.acceptor._replace(rest=rest))
+        return (
+            self
+            if self.acceptor is None
+            else replace(self, acceptor=self.acceptor._replace(rest=rest))
+        )
 
 
 def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
     """The labels given without the audited rows, and all labels together; both know every class."""
     classes = np.unique(np.concatenate([labels.classes.astype(str), answers.labels.astype(str)]))
     given = np.full(len(labels.codes), -1, dtype=np.intp)
-    given[labels.labeled] = np.searchsorted(classes, labels.classes[labels.codes[labels.labeled]].astype(str))
+    given[labels.labeled] = np.searchsorted(
+        classes, labels.classes[labels.codes[labels.labeled]].astype(str)
+    )
     given[answers.rows] = -1
     every = given.copy()
     every[answers.rows] = np.searchsorted(classes, answers.labels.astype(str))
@@ -86,33 +100,39 @@ def audit_model(
     Parameters
     ----------
     make : callable
-        From the number of rounds of self-training to the classifier, not fitted, missing values as its marker.
+        From the number of rounds of self-training to the classifier, not fitted, missing values as
+        its marker.
     X : array of shape (n, d)
     every : Labels
         Given and audited labels, from ``merge``.
     answers : AuditAnswers
     unaudited : SelfTrainingClassifier, default=None
-        What is used where there is no audit, fitted without it: ``accuracy`` is its. None: the one of
-        ``make``.
+        What is used where there is no audit, fitted without it: ``accuracy`` is its. None: the one
+        of ``make``.
     rounds : int, default=None
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     error : float, default=None
         One more error at which to say what can be accepted: the one decided on beforehand.
     n_unlabeled : int, default=None
-        Rows without a label that the audited ones were drawn from, but for these, where X holds not all of them.
+        Rows without a label that the audited ones were drawn from, but for these, where X holds not
+        all of them.
     guess_column : GuessColumn, default=None
         A column whose labels are kept unless the audit shows a gain by the model.
     seed : int, default=0
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
-    right = result.before.correct  # of the model that was decided on before anybody looked: exact in any case
+    right = (
+        result.before.correct
+    )  # of the model that was decided on before anybody looked: exact in any case
     if unaudited is not None:
         right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
     if rounds is None and answers.is_unfinished:
         rounds = 0  # a test at every look would find a difference sooner or later
     if rounds is None:  # one round against none, both without the audited labels
-        trained = make(1).fit(X, every.without(result.rows), initial=result.unaudited_model.estimator_)
+        trained = make(1).fit(
+            X, every.without(result.rows), initial=result.unaudited_model.estimator_
+        )
         comparison = _compare_models(trained, result.unaudited_model, X, answers, result.labels)
         rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
         if rounds:
@@ -128,7 +148,9 @@ def audit_model(
     correct = np.zeros(len(answers.drawn), dtype=bool)
     correct[~answers.skipped] = right
     of_rest, of_answered = (
-        ConfidenceHistogram.of(in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0])
+        ConfidenceHistogram.of(
+            in_blocks_of_rows(lambda part: (confidence_of(result.model, part),), X, rows)[0]
+        )
         for rows in (rest, answers.rows)
     )
     figures = AuditFigures(
@@ -178,20 +200,26 @@ def _compare_models(
 
     skipped_rows = answers.drawn[answers.skipped]
     known_rows = skipped_rows[skipped_rows >= 0]
-    n_unknown = len(skipped_rows) - len(known_rows)  # removed from the sheet: nobody can say whether they differ
+    n_unknown = len(skipped_rows) - len(
+        known_rows
+    )  # removed from the sheet: nobody can say whether they differ
     if len(known_rows):
         n_unknown += int(np.sum(first.predict(X[known_rows]) != second.predict(X[known_rows])))
 
     neither = np.zeros(n_unknown, dtype=bool)
     skipped = np.append(np.zeros(len(truth), dtype=bool), ~neither)
-    return compare(np.append(first_correct, neither), np.append(second_correct, neither), skipped=skipped)
+    return compare(
+        np.append(first_correct, neither), np.append(second_correct, neither), skipped=skipped
+    )
 
 
-def _of_skipped(model: Any, X: NDArray[Any], answers: AuditAnswers) -> tuple[NDArray[Any], NDArray[Any]]:
+def _of_skipped(
+    model: Any, X: NDArray[Any], answers: AuditAnswers
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """What the final model says of the rows that were skipped, and how confidently.
 
-    It has not seen their labels, so it may judge them. A row that was removed from the sheet cannot be looked up:
-    its prediction is None, and it counts as wrong at any confidence.
+    It has not seen their labels, so it may judge them. A row that was removed from the sheet cannot
+    be looked up: its prediction is None, and it counts as wrong at any confidence.
     """
     rows = answers.drawn[answers.skipped]
     there = rows >= 0

@@ -27,7 +27,8 @@ Floats = NDArray[np.floating[Any]]
 REPRESENTATIVE, MILD, STRONG = "representative", "mildly biased", "strongly biased"
 UNKNOWN = "too few rows to tell"
 
-# A difference that chance gives once in a hundred times is one; an AUC from here on makes it a strong one.
+# A difference that chance gives once in a hundred times is one; an AUC from here on makes it a
+# strong one.
 SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
 
 # Share of rows that have no label near if labels are drawn at random, by the meaning of "near".
@@ -62,12 +63,16 @@ class Diagnosis:
     verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
     #: how well labelled rows can be told from the others: AUC and p-value; None: too few rows
     separation: Separation | None
-    coverage: float | None  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
+    coverage: (
+        float | None
+    )  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
     shifts: list[FeatureShift]  #: the most different features first
     class_counts: dict[str, int]  #: among the labelled rows, where they are known
     n_labeled: int  #: rows with a label
     n_unlabeled: int  #: rows without
-    audited: bool = False  #: whether random rows were labelled besides: changes the advice, not the verdict
+    audited: bool = (
+        False  #: whether random rows were labelled besides: changes the advice, not the verdict
+    )
 
     @property
     def sentence(self) -> str:
@@ -85,11 +90,17 @@ class Diagnosis:
                 f"so accuracy measured on the labelled rows may not hold: {self._remedy}."
             )
         degree = "mildly" if self.verdict == MILD else "strongly"
-        far_off = "may be too high or too low" if self.verdict == MILD else "may be far too high or too low"
+        far_off = (
+            "may be too high or too low"
+            if self.verdict == MILD
+            else "may be far too high or too low"
+        )
         outside = 1 - self.coverage
         uncovered = ""
         if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
-            uncovered = f", and {outside:.0%} of the other rows are far from any label (5% by chance)"
+            uncovered = (
+                f", and {outside:.0%} of the other rows are far from any label (5% by chance)"
+            )
         return (
             f"The labelled rows differ {degree} from the rest ({figures}){uncovered}. Accuracy measured on them "
             f"{far_off}: {self._remedy}."
@@ -103,7 +114,11 @@ class Diagnosis:
 
 
 def diagnose_rows(
-    X: ArrayLike, labeled: ArrayLike, *, feature_names: Sequence[str] | None = None, random_state: Any = None
+    X: ArrayLike,
+    labeled: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None = None,
+    random_state: Any = None,
 ) -> Diagnosis:
     """Compare the labelled rows with the unlabelled ones.
 
@@ -130,7 +145,11 @@ def diagnose_rows(
     features = check_array(X, dtype=(np.float32, np.float64))
     mask = np.asarray(labeled, dtype=bool)
     check_consistent_length(features, mask)
-    names = [f"x{j}" for j in range(features.shape[1])] if feature_names is None else list(feature_names)
+    names = (
+        [f"x{j}" for j in range(features.shape[1])]
+        if feature_names is None
+        else list(feature_names)
+    )
     n_labeled = int(mask.sum())
     n_unlabeled = len(mask) - n_labeled
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
@@ -160,7 +179,9 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    notes: list[str] = field(default_factory=list)  # on how table and target were read, a sentence each
+    notes: list[str] = field(
+        default_factory=list
+    )  # on how table and target were read, a sentence each
 
     @property
     def columns(self) -> list[Column]:
@@ -193,7 +214,8 @@ def diagnose_table(
     table : Table
         From ``read_table``.
     options : Options
-        The target, what the columns are, and the seed of the folds and shuffles that the verdict rests on.
+        The target, what the columns are, and the seed of the folds and shuffles that the verdict
+        rests on.
     progress : callable
         Told the name of each step.
     """
@@ -220,9 +242,14 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
     """Labelled against unlabelled rows, with names and counts for a person."""
     X, preparation, _ = prepared
     counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
-    with one_thread("blas"):  # of matrices of a thousand rows two threads spend most time waiting for each other
+    with one_thread(
+        "blas"
+    ):  # of matrices of a thousand rows two threads spend most time waiting for each other
         diagnosis = diagnose_rows(
-            X, labels.labeled, feature_names=preparation.get_feature_names_out().tolist(), random_state=seed
+            X,
+            labels.labeled,
+            feature_names=preparation.get_feature_names_out().tolist(),
+            random_state=seed,
         )
     return replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
 
@@ -234,10 +261,11 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
 
     .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A)
 
-    for the rows B of a fold and the others A. K is the mean of three kernels of mean diagonal 1: linear in the
-    features and their squares; linear in the first principal scores and their absolute values; Gaussian. None of
-    them knows s, so the classifiers of all permutations of s within folds cost one matrix product, and the
-    p-value is exact: it counts the permutations whose own cross-validated AUC is as large.
+    for the rows B of a fold and the others A. K is the mean of three kernels of mean diagonal 1:
+    linear in the features and their squares; linear in the first principal scores and their
+    absolute values; Gaussian. None of them knows s, so the classifiers of all permutations of s
+    within folds cost one matrix product, and the p-value is exact: it counts the permutations whose
+    own cross-validated AUC is as large.
 
     Parameters
     ----------
@@ -248,7 +276,9 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
     """
     rng = np.random.default_rng(random_state)
     K = _kernel(X)
-    targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P): the truth, then its permutations
+    targets = np.empty(
+        (len(X), 1 + _N_PERMUTATIONS)
+    )  # (n, 1 + P): the truth, then its permutations
     folds = stratified_folds(labeled, rng)
     for fold in folds:
         shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
@@ -264,12 +294,14 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
     return Separation(float(aucs[0]), float(np.mean(aucs >= aucs[0] - 1e-12)))
 
 
-def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10) -> float:
+def measure_coverage(
+    X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10
+) -> float:
     """Share of unlabelled rows that have a labelled row near.
 
-    Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at random from
-    among themselves. So it is 0.95 on average if the labelled rows are such a draw, and less if regions are
-    without labels.
+    Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at
+    random from among themselves. So it is 0.95 on average if the labelled rows are such a draw, and
+    less if regions are without labels.
     """
     rng = np.random.default_rng(random_state)
     inside, outside = X[labeled], X[~labeled]
@@ -284,7 +316,9 @@ def measure_coverage(X: Floats, labeled: NDArray[np.bool_], random_state: Any = 
     return float(np.mean(nearest <= np.mean(limits) * (1 + 1e-9)))
 
 
-def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) -> list[FeatureShift]:
+def feature_shifts(
+    X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]
+) -> list[FeatureShift]:
     """Compare the means of every feature that varies, the most different first.
 
     The difference of the means is divided by the root of the mean of the two variances.
@@ -292,7 +326,9 @@ def feature_shifts(X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]) 
     inside, outside = X[labeled], X[~labeled]
     varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
     means = inside.mean(axis=0), outside.mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # infinite where both sides are constant and differ
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # infinite where both sides are constant and differ
         difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
     order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
     figures = np.stack([*means, difference], axis=1)  # (d, 3)
@@ -312,7 +348,9 @@ def _verdict(separation: Separation) -> str:
 
 def _standardized(X: Floats) -> Floats:
     spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(spread > 1e-12 * (1 + np.abs(X).max(axis=0)), spread, np.inf)
+    return (X - X.mean(axis=0)) / np.where(
+        spread > 1e-12 * (1 + np.abs(X).max(axis=0)), spread, np.inf
+    )
 
 
 def _kernel(X: Floats) -> Floats:
@@ -324,7 +362,11 @@ def _kernel(X: Floats) -> Floats:
     square_norms = np.diag(gram)
     distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # squared, (n, n)
     typical = np.median(distances[~np.eye(len(X), dtype=bool)]) or 1.0
-    kernels = [gram + squares @ squares.T, scores @ scores.T + bends @ bends.T, np.exp(-distances / typical)]
+    kernels = [
+        gram + squares @ squares.T,
+        scores @ scores.T + bends @ bends.T,
+        np.exp(-distances / typical),
+    ]
     return sum(kernel / max(np.trace(kernel) / len(X), 1e-12) for kernel in kernels) / len(kernels)
 
 

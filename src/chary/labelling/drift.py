@@ -1,8 +1,9 @@
 """Compare new rows with those that a model learned from.
 
-Three things are looked for in every column: values never seen, numbers outside the range, and missing cells. A
-model holds the ranges and how many of its rows had each of these. (Numbers and dates that are
-written in another form are refused by the preparation.) Counts add up over any parts of the rows, in any order.
+Three things are looked for in every column: values never seen, numbers outside the range, and
+missing cells. A model holds the ranges and how many of its rows had each of these. (Numbers and
+dates that are written in another form are refused by the preparation.) Counts add up over any parts
+of the rows, in any order.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ KNOWN = "have the values, ranges and missing cells that the model knows"
 _SMALLEST_DIFFERENCE = 0.1
 # ... and chance makes any column of a file differ as much in fewer than this share of files.
 _SIGNIFICANCE = 0.01
-# The range of a number leaves out this share of the rows on either side: a slip of the pen widens it for nobody.
+# The range of a number leaves out this share of the rows on either side: a slip of the pen widens
+# it for nobody.
 _TAIL = 0.005
 # Rows that ranges come from.
 _RANGE_ROWS = 20_000
@@ -69,14 +71,20 @@ class RowComparison:
     verdict: str  # alike or different; unchecked: there is nothing to compare
     n_rows: int
     n_seen: int = 0
-    columns: list[ColumnShift] = field(default_factory=list)  # that differ, the most different first
+    columns: list[ColumnShift] = field(
+        default_factory=list
+    )  # that differ, the most different first
 
     @property
     def sentence(self) -> str:
         """What was found, and what it means."""
         rows = f"The {self.n_rows:,} rows"
         if self.verdict == UNCHECKED:
-            why = "the model file has no figures to compare with" if self.n_rows else "there are no rows"
+            why = (
+                "the model file has no figures to compare with"
+                if self.n_rows
+                else "there are no rows"
+            )
             return f"{rows} could not be compared with those the model learned from: {why}."
         if self.verdict == ALIKE:
             return f"{rows} {KNOWN}."
@@ -101,11 +109,13 @@ class RowComparison:
         return self.sentence
 
 
-def with_drift_reference(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]) -> Pipeline:
+def with_drift_reference(
+    model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]
+) -> Pipeline:
     """Have a model know what the rows look like that it learned from.
 
-    ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them, with a label or
-    without one; or of a part of them, where ``recount_reference`` follows.
+    ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them,
+    with a label or without one; or of a part of them, where ``recount_reference`` follows.
     """
     events = _Events(model[0])
     ranges = events.find_ranges(X)
@@ -119,7 +129,9 @@ def recount_reference(model: Pipeline, seen: EventCounts) -> None:
     model.drift_reference_ = replace(model.drift_reference_, n_rows=seen.n_rows, counts=seen.counts)
 
 
-def count_events(model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]) -> EventCounts:
+def count_events(
+    model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]
+) -> EventCounts:
     """Count the events of new rows, from ``transform_counted`` of the model's preparation.
 
     If the model has no reference, the rows are counted and nothing else.
@@ -139,7 +151,8 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     events = _Events(model[0])
     here = new.counts / new.n_rows
     then = reference.counts / reference.n_rows
-    # How often chance gives so many rows or more; one row is added to those seen, as nothing is impossible.
+    # How often chance gives so many rows or more; one row is added to those seen, as nothing is
+    # impossible.
     chance = binom.sf(new.counts - 1, new.n_rows, (reference.counts + 1) / (reference.n_rows + 1))
     differs = (here - then >= _SMALLEST_DIFFERENCE) & (chance * len(chance) <= _SIGNIFICANCE)
 
@@ -147,7 +160,9 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     for event in np.argsort(then - here, kind="stable").tolist():
         if differs[event]:
             column, what = events.words(event, reference.ranges)
-            shift = ColumnShift(column, what, round(float(here[event]), 4), round(float(then[event]), 4))
+            shift = ColumnShift(
+                column, what, round(float(here[event]), 4), round(float(then[event]), 4)
+            )
             shifts.setdefault(column, shift)
     verdict = DIFFERENT if shifts else ALIKE
     return RowComparison(verdict, new.n_rows, reference.n_rows, list(shifts.values()))
@@ -156,14 +171,16 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
 class _Events:
     """What is counted of prepared rows.
 
-    In this order: each feature that is a number is outside its range; the cell of each column of categories is a
-    value never seen; the cell of each column that is used is missing.
+    In this order: each feature that is a number is outside its range; the cell of each column of
+    categories is a value never seen; the cell of each column that is used is missing.
     """
 
     def __init__(self, preparation: TablePreparation) -> None:
         features = preparation.features()
         self.columns = {column.name: column for column in preparation.ordered_ if column.used}
-        self.numbers = [feature for feature in features if not feature.indicator]  # they are the first
+        self.numbers = [
+            feature for feature in features if not feature.indicator
+        ]  # they are the first
         with_numbers = {feature.column for feature in self.numbers}
         self.grouped = [name for name in self.columns if name not in with_numbers]
         self.groups: dict[str, dict[str, int]] = {name: {} for name in self.grouped}
@@ -184,7 +201,9 @@ class _Events:
                 ranges[number] = -np.inf, np.inf
         return ranges
 
-    def count(self, X: Floats, missing: Mapping[str, int], ranges: NDArray[np.float32]) -> EventCounts:
+    def count(
+        self, X: Floats, missing: Mapping[str, int], ranges: NDArray[np.float32]
+    ) -> EventCounts:
         """Count the rows in which each event holds."""
         numbers = X[:, : len(self.numbers)]
         outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])

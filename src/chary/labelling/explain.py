@@ -1,8 +1,9 @@
 """Which columns decide the labels of a table, and which cells decide the label of a row.
 
-Nothing is asked of the classifier but probabilities. The features of a group, all that one column of a table
-became, are exchanged together for those of another row, and the rows so changed are predicted in one stack, a
-block of bounded size at a time. Where a group is the same in both rows nothing is predicted.
+Nothing is asked of the classifier but probabilities. The features of a group, all that one column
+of a table became, are exchanged together for those of another row, and the rows so changed are
+predicted in one stack, a block of bounded size at a time. Where a group is the same in both rows
+nothing is predicted.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from chary.tables.cells import shown_cells
 Floats = NDArray[np.floating[Any]]
 Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
 
-# Columns that single rows are explained by; rows that stand for all, the fewest of them that a column is shuffled
-# in, and rows that a row is compared with: see ``benchmarks/explain.py``.
+# Columns that single rows are explained by; rows that stand for all, the fewest of them that a
+# column is shuffled in, and rows that a row is compared with: see ``benchmarks/explain.py``.
 _MOST_DECISIVE, _SAMPLE, _FEWEST, _BACKGROUND = 20, 2_000, 16, 8
 _ROWS = 5_000  # explained at a time
 # Numbers in a block of changed rows that is predicted, and in what is worked out of them at a time.
 _BLOCK_CELLS, _PART_CELLS = 2**22, 2**19
 # Probabilities nearer to 0 or 1 than this count as this: log-odds stay finite.
 _FLOOR = 1e-6
-# Words of a text that are left out one by one, the longest first; how many are named at most; the share of the
-# first one's effect that another needs; and what a word is.
+# Words of a text that are left out one by one, the longest first; how many are named at most; the
+# share of the first one's effect that another needs; and what a word is.
 _MOST_WORDS, _NAMED_WORDS, _BESIDE_WORD, _WORD = 40, 3, 0.5, r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
 # Effects are told to so many digits, far above what the size of a block changes in them.
 _DIGITS = 4
@@ -89,7 +90,9 @@ class Explainer(NamedTuple):
                 rows = np.flatnonzero((chosen == k).any(axis=1))
                 said = self._words(k, X[rows], codes[rows], frame[name].gather(rows))
                 for row, words in zip(rows.tolist(), said, strict=True):
-                    shown[k][row] = f"{visible(name, 40)}: {', '.join(words)}" if words else shown[k][row]
+                    shown[k][row] = (
+                        f"{visible(name, 40)}: {', '.join(words)}" if words else shown[k][row]
+                    )
         return [
             [Cell(self.columns[k], float(found[row, k]), shown[k][row]) for k in places if k >= 0]
             for row, places in enumerate(chosen.tolist())
@@ -99,10 +102,15 @@ class Explainer(NamedTuple):
         self, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame, found: NDArray[Any]
     ) -> pl.Series:
         """The same as a text for each row, null where no cell stands out: ``income = 12,000; region = north``."""
-        said = ["; ".join(cell.shown for cell in row) or None for row in self.cells(X, codes, frame, found)]
+        said = [
+            "; ".join(cell.shown for cell in row) or None
+            for row in self.cells(X, codes, frame, found)
+        ]
         return pl.Series(said, dtype=pl.String)
 
-    def _words(self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series) -> list[list[str]]:
+    def _words(
+        self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series
+    ) -> list[list[str]]:
         """Name the words of each text that decide: the class is less probable, in log-odds, without them."""
         words_of = [words or [] for words in cells.cast(pl.String).str.extract_all(_WORD).to_list()]
         rows = [row for row, words in enumerate(words_of) if words]
@@ -146,7 +154,10 @@ def _longest_words(words: Sequence[str]) -> dict[str, str]:
 
 
 def explainer(
-    classifier: Any, preparation: TablePreparation, X: NDArray[Any], rest: NDArray[np.intp] | None = None
+    classifier: Any,
+    preparation: TablePreparation,
+    X: NDArray[Any],
+    rest: NDArray[np.intp] | None = None,
 ) -> Explainer:
     """Find the columns that matter among the rows ``rest`` of X (n, d), and rows to compare single ones with.
 
@@ -169,7 +180,11 @@ def explainer(
 
 
 def reasons_of(
-    explained: Explainer, X: NDArray[Any], table: Table, codes: NDArray[np.intp], rows: NDArray[np.intp]
+    explained: Explainer,
+    X: NDArray[Any],
+    table: Table,
+    codes: NDArray[np.intp],
+    rows: NDArray[np.intp],
 ) -> dict[int, list[Cell]]:
     """By row, the cells that decide the class ``codes`` (n,) has for it: a few rows, as a report shows them."""
     X, codes = X[rows], codes[rows]
@@ -192,16 +207,22 @@ def every_reason(
         part = rows[start : start + _ROWS]
         some, of = X[part], codes[part]
         parts.append(explained.texts(some, of, frame[part], explained.effects(some, of)))
-    return pl.Series([None], dtype=pl.String).new_from_index(0, len(codes)).scatter(rows, pl.concat(parts))
+    return (
+        pl.Series([None], dtype=pl.String)
+        .new_from_index(0, len(codes))
+        .scatter(rows, pl.concat(parts))
+    )
 
 
-def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups) -> Floats:
+def effects(
+    model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups
+) -> Floats:
     """How much each group speaks for the class of each row, (n, G), in log-odds of that class against the rest.
 
-    With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background row b written
-    x[g <- b], the effect of g is the mean over b of s_c(x) - s_c(x[g <- b]). In a model whose log-odds are a sum
-    of functions of one group each, it is what the group adds above its mean over the background, whatever the
-    other groups are. Effects are rounded to 1e-4.
+    With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background
+    row b written x[g <- b], the effect of g is the mean over b of s_c(x) - s_c(x[g <- b]). In a
+    model whose log-odds are a sum of functions of one group each, it is what the group adds above
+    its mean over the background, whatever the other groups are. Effects are rounded to 1e-4.
 
     Parameters
     ----------
@@ -218,7 +239,9 @@ def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, 
     size = max(1, _PART_CELLS // (max(1, len(background)) * max(1, len(groups), X.shape[1])))
     for start in range(0, len(X), size):
         part = slice(start, start + size)
-        row, donor, group = np.nonzero(_differs(X[part][:, None], background, groups))  # of (n, B, G)
+        row, donor, group = np.nonzero(
+            _differs(X[part][:, None], background, groups)
+        )  # of (n, B, G)
         own, changed = _exchanged(model, X[part], background, groups, (row, group, donor))
         moved = _log_odds(own, codes[part])[row] - _log_odds(changed, codes[part][row])
         total = np.bincount(row * len(groups) + group, moved, minlength=found[part].size)
@@ -229,8 +252,8 @@ def effects(model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, 
 def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
     """Of each row the groups that speak most for its class, (n, most), the first one first; -1: no further one.
 
-    A group is decisive if its effect is above zero and at least a quarter of the largest; of equal effects the
-    first group is named first.
+    A group is decisive if its effect is above zero and at least a quarter of the largest; of equal
+    effects the first group is named first.
 
     >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
     array([[ 1,  2,  3],
@@ -242,12 +265,15 @@ def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
     return np.where(counts, order, -1)
 
 
-def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13) -> tuple[Floats, int]:
+def importance(
+    model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13
+) -> tuple[Floats, int]:
     """Measure what shuffling each group among the rows does to predictions; also return the number of rows.
 
-    Of each group (G,) the mean change of the probabilities: half the sum over classes of what each moves. Rows are
-    drawn evenly (``spread_rows``), so many that no more than ``most_predictions`` changed rows are to be
-    predicted, and 16 in any case. Each then gets the group of the row half a round further on.
+    Of each group (G,) the mean change of the probabilities: half the sum over classes of what each
+    moves. Rows are drawn evenly (``spread_rows``), so many that no more than ``most_predictions``
+    changed rows are to be predicted, and 16 in any case. Each then gets the group of the row half a
+    round further on.
     """
     sample = X[spread_rows(X, max(_FEWEST, most_predictions // max(1, len(groups))))]
     n = len(sample)
@@ -262,8 +288,8 @@ def importance(model: Any, X: Floats, groups: Groups, most_predictions: int = 2*
 def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Up to k rows that stand for all, or for some ``rows``; which, depends on what they hold, not on their order.
 
-    Rows are sorted by a hash of their features and taken at even distances, so that of equal rows a fair share is
-    taken.
+    Rows are sorted by a hash of their features and taken at even distances, so that of equal rows a
+    fair share is taken.
     """
     rows = np.arange(len(X)) if rows is None else rows
     n = len(rows)
@@ -282,9 +308,12 @@ def _exchanged(
 ) -> tuple[Floats, Floats]:
     """Probabilities of the rows of X, (n, C), and of those changed, (t, C), from one stack: calls are dear.
 
-    ``changes`` are (t,) rows to change, the group that is taken in each, and the donor that it is taken from.
+    ``changes`` are (t,) rows to change, the group that is taken in each, and the donor that it is
+    taken from.
     """
-    taken = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # the last group has no feature: a row as it is
+    taken = np.zeros(
+        (len(groups) + 1, X.shape[1]), dtype=bool
+    )  # the last group has no feature: a row as it is
     for number, own in enumerate(groups):
         taken[number, own] = True
     n = len(X)
@@ -292,7 +321,9 @@ def _exchanged(
     row, group, donor = (np.concatenate(pair) for pair in zip(unchanged, changes, strict=True))
     size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     parts = [slice(start, start + size) for start in range(0, len(row), size)]
-    blocks = [probabilities(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts]
+    blocks = [
+        probabilities(model, np.where(taken[group[p]], donors[donor[p]], X[row[p]])) for p in parts
+    ]
     probs = np.concatenate(blocks).astype(np.float64)
     return probs[:n], probs[n:]
 
@@ -305,7 +336,9 @@ def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:
 def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
     """A number for each row by what it holds, the same in whatever place: integers add up exactly."""
     bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
-    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
+    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(
+        1
+    )
     size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
     sums = [(bits[start : start + size] * factors).sum(axis=1) for start in range(0, len(X), size)]
     mixed = np.concatenate(sums) if sums else np.zeros(0, dtype=np.uint64)
@@ -314,7 +347,9 @@ def _hashes(X: NDArray[Any]) -> NDArray[np.uint64]:
 
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
     """The columns that are used, in the order of their features, and the features of each."""
-    places: dict[str, list[int]] = {column.name: [] for column in preparation.ordered_ if column.used}
+    places: dict[str, list[int]] = {
+        column.name: [] for column in preparation.ordered_ if column.used
+    }
     for place, feature in enumerate(preparation.features()):
         places[feature.column].append(place)
     return list(places), [np.array(own, dtype=np.intp) for own in places.values()]

@@ -24,17 +24,18 @@ from chary.tables.target import folded
 _MOSTLY_FILLED = 0.5
 # this share of those is a class of the target (few labels may lack a rare class),
 _SAME_CLASSES = 0.8
-# it is right more often than the most frequent label is, and it agrees with the labels far above chance: Cohen's
-# kappa, and how likely chance alone gives such agreement, times the number of columns looked at. Two balanced
-# classes, thirty labels and a column that is right in 78 % give 0.56 and 0.003. Of 423 draws of 30 to 300 labels
-# from the tables of both collections, two have a column by chance so much like the target; with a kappa of 0.3 and
-# whatever label is frequent, twelve have.
+# it is right more often than the most frequent label is, and it agrees with the labels far above
+# chance: Cohen's kappa, and how likely chance alone gives such agreement, times the number of
+# columns looked at. Two balanced classes, thirty labels and a column that is right in 78 % give
+# 0.56 and 0.003. Of 423 draws of 30 to 300 labels from the tables of both collections, two have a
+# column by chance so much like the target; with a kappa of 0.3 and whatever label is frequent,
+# twelve have.
 _LEAST_KAPPA = 0.4
 _BY_CHANCE = 0.05
-# The model's labels take the place of the column's if it has at least so many more held-out rows right. With a
-# column that is right in 78 % and 30 labels or audited rows, one and three rows more are too little: a draw fell 9
-# points below the column. With five none did, on 50 tables (benchmarks/results/guesses.txt). Seven rows cost up to
-# 1.3 points of what 100 labels gain.
+# The model's labels take the place of the column's if it has at least so many more held-out rows
+# right. With a column that is right in 78 % and 30 labels or audited rows, one and three rows more
+# are too little: a draw fell 9 points below the column. With five none did, on 50 tables
+# (benchmarks/results/guesses.txt). Seven rows cost up to 1.3 points of what 100 labels gain.
 _CLEAR_GAIN = 5
 _NAMED = 3  # guesses in a sentence
 
@@ -46,17 +47,21 @@ class GuessColumn(NamedTuple):
     features: NDArray[np.intp]  # (G,) places of its features
     patterns: NDArray[np.float32]  # (K, G) what these are in rows that have a guess
     labels: NDArray[Any]  # (K,) the label that each pattern guesses
-    unknown: tuple[str, ...] = ()  # guesses that no label has: nothing can be learned of such a class
+    unknown: tuple[
+        str, ...
+    ] = ()  # guesses that no label has: nothing can be learned of such a class
 
     def keep(self, classifier: Any) -> KeptGuessesClassifier:
         """Make a fitted classifier keep the labels of the column."""
         return keep_guesses(classifier, self.name, self.features, self.patterns, self.labels)
 
-    def judge(self, judges: list[tuple[Any, NDArray[np.intp]]], X: NDArray[Any], labels: Labels) -> HeldOut:
+    def judge(
+        self, judges: list[tuple[Any, NDArray[np.intp]]], X: NDArray[Any], labels: Labels
+    ) -> HeldOut:
         """Judge the labels of the column on held-out rows, as ``judge_folds`` does those of the classifiers.
 
-        ``judges`` are fitted classifiers, each with the rows whose labels it has not seen: they give the
-        confidence, and the labels of rows without a guess.
+        ``judges`` are fitted classifiers, each with the rows whose labels it has not seen: they
+        give the confidence, and the labels of rows without a guess.
         """
         parts = [judge_rows(self.keep(model), X, labels, rows) for model, rows in judges]
         return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -89,7 +94,9 @@ class GuessFigures(NamedTuple):
         )
 
 
-def compare_guesses(column: GuessColumn, model: HeldOut, kept: HeldOut, audited: bool) -> GuessFigures:
+def compare_guesses(
+    column: GuessColumn, model: HeldOut, kept: HeldOut, audited: bool
+) -> GuessFigures:
     """Compare the labels of a column with those of a model on the same held-out rows.
 
     The column's labels are kept unless the rows show a gain by the model.
@@ -153,9 +160,14 @@ def _guessed_codes(cells: pl.Series, code_of: dict[str, int]) -> NDArray[np.intp
     if texts.null_count() > (1 - _MOSTLY_FILLED) * len(texts) or len(values) > 2 * len(code_of) + 2:
         return None
     known = {text: code_of.get(folded(text), -1) for text in values.to_list()}
-    guesses = texts.replace_strict(known, default=-1, return_dtype=pl.Int64).to_numpy().astype(np.intp)
+    guesses = (
+        texts.replace_strict(known, default=-1, return_dtype=pl.Int64).to_numpy().astype(np.intp)
+    )
     is_class = guesses >= 0
-    if is_class.sum() < _SAME_CLASSES * (len(texts) - texts.null_count()) or len(np.unique(guesses[is_class])) < 2:
+    if (
+        is_class.sum() < _SAME_CLASSES * (len(texts) - texts.null_count())
+        or len(np.unique(guesses[is_class])) < 2
+    ):
         return None
     return guesses
 
@@ -165,7 +177,9 @@ class _Agreement(NamedTuple):
 
     kappa: float  # Cohen's
     by_chance: float  # how likely chance alone gives so much agreement
-    beats_most_frequent: bool  # whether more guesses are right than if all were the most frequent label
+    beats_most_frequent: (
+        bool  # whether more guesses are right than if all were the most frequent label
+    )
 
 
 def _agreement(guesses: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int) -> _Agreement:
@@ -188,7 +202,8 @@ def _with_patterns(
 ) -> GuessColumn | None:
     """Find what the features of a column are for each class that it guesses.
 
-    Features that several classes share, as rare categories do, or a class and a missing cell, are no guess.
+    Features that several classes share, as rare categories do, or a class and a missing cell, are
+    no guess.
     """
     owners = [feature.column for feature in prepared.preparation.features()]
     features = np.flatnonzero([owner == name for owner in owners])
@@ -196,7 +211,9 @@ def _with_patterns(
     known = {text: code_of.get(folded(text), -1) for text in texts.drop_nulls().unique().to_list()}
     guesses = texts.replace_strict(known, default=-1, return_dtype=pl.Int64).to_numpy()
 
-    patterns, place = np.unique(prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True)
+    patterns, place = np.unique(
+        prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True
+    )
     least, most = np.full(len(patterns), len(code_of)), np.full(len(patterns), -1)
     np.minimum.at(least, place.ravel(), guesses)
     np.maximum.at(most, place.ravel(), guesses)

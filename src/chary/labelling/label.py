@@ -1,7 +1,8 @@
 """Labels for all rows of a table: learn from the rows in memory, then label batch after batch and write them.
 
-A table that does not fit in memory is read twice: once for its labelled rows and a sample of the others, which are
-learned from, and once to label and write every row. One that fits is its own sample, and a single batch.
+A table that does not fit in memory is read twice: once for its labelled rows and a sample of the
+others, which are learned from, and once to label and write every row. One that fits is its own
+sample, and a single batch.
 """
 
 from __future__ import annotations
@@ -24,13 +25,27 @@ from chary._threads import same_warnings
 from chary._words import Parameter, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
-from chary.audit.sheet import DOUBT, GUESS, named_rows, read_sheet, sample_of_table, unlabelled_rows, write_sheet
+from chary.audit.sheet import (
+    DOUBT,
+    GUESS,
+    named_rows,
+    read_sheet,
+    sample_of_table,
+    unlabelled_rows,
+    write_sheet,
+)
 from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of
 from chary.labelling.learn import Fit, learn
 from chary.labelling.predict_files import group_rows
-from chary.labelling.score import RowCounts, probability_columns, probability_names, refuse_memory, score_batches
+from chary.labelling.score import (
+    RowCounts,
+    probability_columns,
+    probability_names,
+    refuse_memory,
+    score_batches,
+)
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.held_out import HeldOut
 from chary.method.labels import Labels
@@ -39,18 +54,30 @@ from chary.options import AUDIT_SIZE, Options
 from chary.tables import Source, Table, TableError
 from chary.tables.cells import target_texts
 from chary.tables.formats import GROUP_ROWS, appending
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, SOURCE, WHY, free_memory, refuse_taken, rows_that_count
+from chary.tables.table import (
+    ACCEPT,
+    CONFIDENCE,
+    LABEL,
+    SOURCE,
+    WHY,
+    free_memory,
+    refuse_taken,
+    rows_that_count,
+)
 
 SAMPLE = 100_000  # rows without a label to learn with, of a table that is read in parts
-# What a process needs besides the rows that it keeps, how much these grow on the way, and the least of all.
+# What a process needs besides the rows that it keeps, how much these grow on the way, and the least
+# of all.
 _BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
-# Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to compare them with.
+# Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to
+# compare them with.
 _MOST_UNLABELED, _MOST_LABELED = 20_000, 600
 _BLOCK = 2_000  # rows whose distances are worked out at a time
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
-# Labels listed for a second look at most, how much more probable than the given one the other class must be, and
-# how many labels must have been judged for the probabilities to mean something: see ``benchmarks/second_look.py``.
+# Labels listed for a second look at most, how much more probable than the given one the other class
+# must be, and how many labels must have been judged for the probabilities to mean something: see
+# ``benchmarks/second_look.py``.
 _MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
 
 Progress = Callable[[str], None]
@@ -67,15 +94,15 @@ def label_table(
 ) -> LabeledTable:
     """Label the rows of a table whose target cell is empty.
 
-    The model learns from all rows, or, of a table that is read in parts, from every labelled row and a uniform
-    sample of the others. Then every row is labelled, batch after batch. Of a table read in
-    parts:
+    The model learns from all rows, or, of a table that is read in parts, from every labelled row
+    and a uniform sample of the others. Then every row is labelled, batch after batch. Of a table
+    read in parts:
 
     - Counts are of all rows. Rows to check are chosen from the sample.
     - Class offsets come from the sample, so class shares that were told are met on it, and nearly on all rows.
     - The confidence from which on rows are accepted comes from the sample. That is as exact as for a table in
-      memory: the confidences tried have to be fixed before the audited labels are looked at, by any rows. How
-      many rows reach it is counted on all of them.
+      memory: the confidences tried have to be fixed before the audited labels are looked at, by any
+      rows. How many rows reach it is counted on all of them.
 
     Parameters
     ----------
@@ -88,8 +115,8 @@ def label_table(
     progress : callable, default=nothing
         Told the name of each step as it begins.
     diagnosed : callable, default=nothing
-        Told how the columns were read and whether the labels are biased as soon as that is known: long before the
-        labels are there.
+        Told how the columns were read and whether the labels are biased as soon as that is known:
+        long before the labels are there.
 
     Returns
     -------
@@ -116,7 +143,9 @@ def label_table(
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
         "notes": [*_on_parts(fit, counts), *fit.notes],
     }
-    return LabeledTable(**vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons)
+    return LabeledTable(
+        **vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons
+    )
 
 
 def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
@@ -144,7 +173,12 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
 
 
 def _label_all(
-    fit: Fit, X: NDArray[Any], source: Source | None, file: BinaryIO | None, memory: int, progress: Progress
+    fit: Fit,
+    X: NDArray[Any],
+    source: Source | None,
+    file: BinaryIO | None,
+    memory: int,
+    progress: Progress,
 ) -> tuple[LabeledRows, Counts]:
     """Label and write every row; kept are those that were learned from, and how many rows have which label."""
     every, options, preparation = fit.labels, fit.options, fit.model[0]
@@ -162,16 +196,23 @@ def _label_all(
             if options.explain:
                 features = X if source is None else preparation.part(frame, preparation.forms())
                 new = np.flatnonzero(rows.source != GIVEN)
-                rows = replace(rows, why=every_reason(fit.explainer, features, frame, rows.codes, new, progress))
+                rows = replace(
+                    rows,
+                    why=every_reason(fit.explainer, features, frame, rows.codes, new, progress),
+                )
             more = Counts.of(rows, len(every.classes))
             counts = more if counts is None else counts.plus(more)
             kept.append(some_labels(rows, places))
             start += n
             if file is not None:
-                if appender is None:  # in parts several row groups are on their way: they are smaller than usual
+                if (
+                    appender is None
+                ):  # in parts several row groups are on their way: they are smaller than usual
                     size = GROUP_ROWS if source is None else max(1, group_rows(frame) // 4)
                     appender = opened.enter_context(appending(table, file, size))
-                appender.append(table, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit))
+                appender.append(
+                    table, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit)
+                )
                 progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
     if counts is None:
         raise TableError(f"{fit.table.name} holds no row.")
@@ -197,7 +238,9 @@ def _batches(
     recount_reference(fit.model, seen.events)
 
 
-def _labelled(fit: Fit, probs: Floats, confidence: Floats, known: slice, places: NDArray[np.intp]) -> LabeledRows:
+def _labelled(
+    fit: Fit, probs: Floats, confidence: Floats, known: slice, places: NDArray[np.intp]
+) -> LabeledRows:
     """What the rows of a batch get: what was given stays as it was, and so does what was learned from.
 
     ``known`` are the rows that were learned from, which are at ``places`` of the batch.
@@ -223,9 +266,9 @@ def rows_to_label(
 ) -> NDArray[np.intp]:
     """Up to k unlabelled rows worth a label: of low confidence, far from labels, and unlike each other.
 
-    Among the 20 k rows of highest doubt, the product of one minus the confidence and the distance to the nearest
-    labelled row, they are chosen one after the other, each the one whose confidence lacks most times its distance
-    to the nearest row labelled or chosen before.
+    Among the 20 k rows of highest doubt, the product of one minus the confidence and the distance
+    to the nearest labelled row, they are chosen one after the other, each the one whose confidence
+    lacks most times its distance to the nearest row labelled or chosen before.
     """
     rng = np.random.default_rng(random_state)
     unlabeled = few_of(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
@@ -256,13 +299,17 @@ class LabeledRows:
     confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
     source: NDArray[Any]  #: (n,) of SOURCES
     settled: NDArray[np.bool_]  #: (n,) whether the model still says what a row was labelled with
-    why: pl.Series | None = None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    why: pl.Series | None = (
+        None  #: (n,) the cells that decide each new label, as text; None: not asked for
+    )
     probs: NDArray[np.float64] | None = None  #: (n, C) as ``probabilities``, if they were asked for
 
 
 def some_labels(rows: LabeledRows, places: NDArray[np.intp]) -> LabeledRows:
     """Those of some of the rows."""
-    columns: list[Any] = [None if column is None else column[places] for column in vars(rows).values()]
+    columns: list[Any] = [
+        None if column is None else column[places] for column in vars(rows).values()
+    ]
     return LabeledRows(*columns)
 
 
@@ -271,7 +318,9 @@ def joined_labels(parts: Sequence[LabeledRows]) -> LabeledRows:
     columns: list[Any] = []
     for pieces in zip(*(vars(part).values() for part in parts), strict=True):
         is_text = isinstance(pieces[0], pl.Series)
-        columns.append(None if pieces[0] is None else pl.concat(pieces) if is_text else np.concatenate(pieces))
+        columns.append(
+            None if pieces[0] is None else pl.concat(pieces) if is_text else np.concatenate(pieces)
+        )
     return LabeledRows(*columns)
 
 
@@ -286,7 +335,9 @@ class Counts:
     @classmethod
     def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
         """Of some rows."""
-        by_source = [np.bincount(rows.codes[rows.source == name], minlength=n_classes) for name in SOURCES]
+        by_source = [
+            np.bincount(rows.codes[rows.source == name], minlength=n_classes) for name in SOURCES
+        ]
         is_new = rows.source != GIVEN
         return cls(
             np.array(by_source, dtype=np.int64),
@@ -296,7 +347,9 @@ class Counts:
 
     def plus(self, other: Counts) -> Counts:
         """The rows of both."""
-        return Counts(self.labels + other.labels, self.rest.plus(other.rest), self.settled.plus(other.settled))
+        return Counts(
+            self.labels + other.labels, self.rest.plus(other.rest), self.settled.plus(other.settled)
+        )
 
     @property
     def n(self) -> int:
@@ -328,7 +381,9 @@ class LabeledTable(Fit, LabeledRows):
         learner = self.choice.learner
         words, why = learner.words, self.choice.why
         if self.guesses is not None and self.guesses.kept:
-            words = f"the labels of column {shown(self.guesses.column)}; confidence by {learner.words}"
+            words = (
+                f"the labels of column {shown(self.guesses.column)}; confidence by {learner.words}"
+            )
             why = "the model showed no clear gain"
         return {
             "seed": self.options.seed or 0,
@@ -382,8 +437,8 @@ class LabeledTable(Fit, LabeledRows):
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.
 
-        A row that the model learned from keeps the label it was learned with, which need not be the class that
-        has the highest probability in the end.
+        A row that the model learned from keeps the label it was learned with, which need not be the
+        class that has the highest probability in the end.
         """
         if self.probs is not None:
             return self.probs
@@ -399,9 +454,10 @@ def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float
 def suspect_labels(judged: HeldOut, most: int = _MOST) -> NDArray[np.intp]:
     """Places in ``judged`` of the labels worth a second look, the least probable label first.
 
-    A label is listed if the model that had not seen it gives another class a probability at least 0.85 above that
-    of the given one. They are ordered by the probability of the given label; of equal ones the surer prediction,
-    then the first row, comes first. Nothing says that these labels are wrong.
+    A label is listed if the model that had not seen it gives another class a probability at least
+    0.85 above that of the given one. They are ordered by the probability of the given label; of
+    equal ones the surer prediction, then the first row, comes first. Nothing says that these labels
+    are wrong.
     """
     if len(judged.rows) < _FEWEST_JUDGED:
         return np.zeros(0, dtype=np.intp)
@@ -411,12 +467,16 @@ def suspect_labels(judged: HeldOut, most: int = _MOST) -> NDArray[np.intp]:
 
 
 def acceptable(
-    audit: Audit | None, labeled: NDArray[np.bool_], confidence: NDArray[np.float64], settled: NDArray[np.bool_]
+    audit: Audit | None,
+    labeled: NDArray[np.bool_],
+    confidence: NDArray[np.float64],
+    settled: NDArray[np.bool_],
 ) -> NDArray[np.bool_] | None:
     """Which rows can be accepted at the error asked for; None if none was.
 
-    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row is ``settled``:
-    an audit speaks of what the model says in the end, not of a label that it learned from and would now change.
+    Labels that a person gave can. Others can from a confidence on, as a file shows it, if the row
+    is ``settled``: an audit speaks of what the model says in the end, not of a label that it
+    learned from and would now change.
     """
     if audit is None or audit.asked is None:
         return None
@@ -445,7 +505,9 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Classes in the type of the target, if that can hold them all: an audit may have found new ones."""
     typed = classes
     if dtype == pl.Boolean:
-        typed = classes.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+        typed = classes.replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
     elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
         typed = classes.cast(dtype, strict=False)
     if dtype.is_float() and (whole := classes.cast(pl.Int64, strict=False)).null_count() == 0:
@@ -474,11 +536,14 @@ def _on_parts(fit: Fit, counts: Counts) -> list[str]:
         f"random sample of {int((~every.labeled).sum()):,} of the {n_new:,} others."
     ]
     if fit.prior.told and fit.options.aim == ACCURACY:
-        said.append("The class shares you gave are met on the sample; the table of classes has those of all rows.")
+        said.append(
+            "The class shares you gave are met on the sample; the table of classes has those of all rows."
+        )
     return said
 
 
-# How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those that are over.
+# How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those
+# that are over.
 _USUAL = {
     "Reading": 2,
     "Preparing columns": 5,
@@ -494,8 +559,8 @@ _USUAL = {
 class Pace:
     """The share of the work that is done and the seconds left, guessed from the names of the steps.
 
-    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as usual beside
-    those before it. Work of another kind is one step of its own.
+    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as
+    usual beside those before it. Work of another kind is one step of its own.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:

@@ -21,7 +21,15 @@ from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
 from chary.audit.sheet import DOUBT
 from chary.labelling.audited import AuditFigures, audit_model, merge
-from chary.labelling.diagnose import STRONG, DiagnosedTable, Diagnosis, Prepared, compare_rows, few_of, prepare
+from chary.labelling.diagnose import (
+    STRONG,
+    DiagnosedTable,
+    Diagnosis,
+    Prepared,
+    compare_rows,
+    few_of,
+    prepare,
+)
 from chary.labelling.drift import with_drift_reference
 from chary.labelling.explain import Explainer, explainer
 from chary.labelling.guesses import GuessColumn, GuessFigures, compare_guesses, find_guess_column
@@ -29,9 +37,22 @@ from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
 from chary.method.labels import Labels, with_rows
-from chary.method.mixture import MixedEnsembleClassifier, boosted_trees, default_members, linear_model
+from chary.method.mixture import (
+    MixedEnsembleClassifier,
+    boosted_trees,
+    default_members,
+    linear_model,
+)
 from chary.method.policies import Curriculum, Policy, RisingShare
-from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, is_narrower, shares_of_part, variation
+from chary.method.priors import (
+    ACCURACY,
+    AIMS,
+    ClassPrior,
+    describe_prior,
+    is_narrower,
+    shares_of_part,
+    variation,
+)
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
@@ -45,24 +66,31 @@ WITH_AUDIT = MIXED
 
 # Unlabelled rows on which a collapse is looked for, and those beside which texts are judged.
 _GUARD_ROWS, _GUARD_POOL = 20_000, 500
-# How fast a member's weight falls with its log loss on held-out labels; the most that its logarithm changes.
+# How fast a member's weight falls with its log loss on held-out labels; the most that its logarithm
+# changes.
 _PER_LOSS, _MOST_CHANGE = 4.0, 1.0
 # Factors of logarithmic probabilities among which the best for held-out labels is looked for.
 _SCALES = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
-# How much the mixture leans towards the most frequent label where columns hardly tell the classes apart.
+# How much the mixture leans towards the most frequent label where columns hardly tell the classes
+# apart.
 _LEAN = 2.0
-# Trees that are enough to tell whether texts are of use; below what share of the log loss they are not.
+# Trees that are enough to tell whether texts are of use; below what share of the log loss they are
+# not.
 _FEW_TREES, _CLEARLY_LESS = 40, 0.9
-# Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting learns alone.
+# Unlike learners cost more, the more labels there are, and gain less; beyond so many boosting
+# learns alone.
 _MOST_LABELED = 20_000
-# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without such columns,
-# and how many times the log loss of held-out labels may be.
+# Rows beyond the labels that make a column suspect; by how much class shares must be nearer without
+# such columns, and how many times the log loss of held-out labels may be.
 _BEYOND, _NEARER, _MUCH_WORSE = 0.8, 0.03, 2.0
 _LABELS_OF_LEAF, _COVERAGE_ROWS = 5, 2_000
-# Trees for these shares: of few, the boundary between labels that lie far apart depends too much on chance.
+# Trees for these shares: of few, the boundary between labels that lie far apart depends too much on
+# chance.
 _MANY_TREES = 100
 
-Judges = list[tuple[Any, NDArray[np.intp]]]  # models, each with the labelled rows whose labels it has not seen
+Judges = list[
+    tuple[Any, NDArray[np.intp]]
+]  # models, each with the labelled rows whose labels it has not seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,12 +113,16 @@ class Fit:
 
 
 def learn(
-    table: Table, options: Options, step: Callable[[str], None], diagnosed: Callable[[DiagnosedTable], None]
+    table: Table,
+    options: Options,
+    step: Callable[[str], None],
+    diagnosed: Callable[[DiagnosedTable], None],
 ) -> tuple[Fit, NDArray[Any]]:
     """Learn from the rows of a table; also its features.
 
-    Where they are a part of a larger table (``table.taken``), its labelled rows and a uniform sample of the
-    others, what was told of all rows is worked out for these: class offsets come from the sample.
+    Where they are a part of a larger table (``table.taken``), its labelled rows and a uniform
+    sample of the others, what was told of all rows is worked out for these: class offsets come from
+    the sample.
 
     Parameters
     ----------
@@ -104,7 +136,9 @@ def learn(
     step("Preparing columns")
     check_error(options.error, options.audit)
     if options.aim not in AIMS:
-        raise TableError(f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}.")
+        raise TableError(
+            f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}."
+        )
     given, every, answers, read = read_labels(table, options)
     seed, n_rows = options.seed or 0, table.n_rows
     prepared = prepare(table, str(options.target), **options.kinds)
@@ -127,7 +161,14 @@ def learn(
     rounds, aim = options.rounds, options.aim
     prior = prior_of_part(options.class_prior, given, n_rows)
     choice, classifier, tried = fit_learner(
-        X, given, diagnosis, learner=options.learner, rounds=rounds, class_prior=prior, aim=aim, seed=seed
+        X,
+        given,
+        diagnosis,
+        learner=options.learner,
+        rounds=rounds,
+        class_prior=prior,
+        aim=aim,
+        seed=seed,
     )
     if choice.lean:
         said = "Held-out labels are guessed worse than by always naming the most frequent class"
@@ -139,7 +180,9 @@ def learn(
         guess_column = find_guess_column(prepared, table, every)
     guesses = None
     if guess_column is not None and judges:
-        classifier, judged, guesses = _keep_if_no_gain(guess_column, classifier, X, given, judged, judges)
+        classifier, judged, guesses = _keep_if_no_gain(
+            guess_column, classifier, X, given, judged, judges
+        )
     audit = None
     if answers is not None:
         audited = Choice(WITH_AUDIT, LEARNERS[WITH_AUDIT], 0) if options.learner == AUTO else choice
@@ -186,7 +229,9 @@ def learn(
     return fit, X
 
 
-def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAnswers | None, Target]:
+def read_labels(
+    table: Table, options: Options
+) -> tuple[Labels, Labels, AuditAnswers | None, Target]:
     """The labels of the table without the audited rows, and all together; the audit; the target as it was read.
 
     Both know every class. Some rows must be left to label.
@@ -208,7 +253,8 @@ def read_labels(table: Table, options: Options) -> tuple[Labels, Labels, AuditAn
     if options.audit is None:
         return labels, labels, None, read
     answers = read_audit(options.audit, table, target, labels, unlabeled)
-    if answers.new_classes and (isinstance(options.class_prior, Mapping) or np.ndim(options.class_prior)):  # type: ignore[arg-type]
+    prior: Any = options.class_prior
+    if answers.new_classes and (isinstance(prior, Mapping) or np.ndim(prior)):
         raise TableError(
             f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of your labels has, "
             f"so the shares given for the known ones cannot be right; leave {Parameter('class_prior')} out."
@@ -231,14 +277,23 @@ def prior_of_part(told: Any, labels: Labels, n_rows: int) -> Any:
 
 
 def _hold_out(
-    choice: Choice, X: NDArray[Any], given: Labels, options: Options, n_rows: int, tried: Weighed | None
+    choice: Choice,
+    X: NDArray[Any],
+    given: Labels,
+    options: Options,
+    n_rows: int,
+    tried: Weighed | None,
 ) -> tuple[HeldOut, Judges]:
     """The given labels, held out in turn, as seen by what is used without an audit; and by whom.
 
     Whoever was fitted without them to weigh the mixture's members is not fitted again.
     """
     seed = options.seed or 0
-    rows = _held_out_rows(X, given, seed, choice.learner.held_out_rows) if tried is None else tried.rows
+    rows = (
+        _held_out_rows(X, given, seed, choice.learner.held_out_rows)
+        if tried is None
+        else tried.rows
+    )
     part, judges = given.part(rows), list[Any]()
     prior = prior_of_part(options.class_prior, part, n_rows)
     same = choice.classifier(seed, prior, options.aim)
@@ -281,13 +336,14 @@ def columns_beyond_labels(
 ) -> dict[str, str]:
     """Columns that teach a boundary which exists among the labelled rows only, each with a note that says so.
 
-    A date is one if all labels are of one year, or a running number. Of most rows it says nothing but that they
-    lie beyond the labels, and whoever learns from it gives all of them the labels at the edge. Three things must
-    hold. A decision tree that tells labelled rows from others by the column alone, with leaves in which five
-    labels would be expected, has at least 80 % of the others in leaves without a label. The mixture predicts class
-    shares that are nearer to those of the labels, by 0.03 or more, if it does without these columns: where it does
-    not, what is learned from them carries over. And the log loss of held-out labels at most doubles without them:
-    what decides the labels is never left out.
+    A date is one if all labels are of one year, or a running number. Of most rows it says nothing
+    but that they lie beyond the labels, and whoever learns from it gives all of them the labels at
+    the edge. Three things must hold. A decision tree that tells labelled rows from others by the
+    column alone, with leaves in which five labels would be expected, has at least 80 % of the
+    others in leaves without a label. The mixture predicts class shares that are nearer to those of
+    the labels, by 0.03 or more, if it does without these columns: where it does not, what is
+    learned from them carries over. And the log loss of held-out labels at most doubles without
+    them: what decides the labels is never left out.
 
     Parameters
     ----------
@@ -303,7 +359,10 @@ def columns_beyond_labels(
     rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
     X, is_known = prepared.X[rows], known[rows]
     owners = np.array([feature.column for feature in prepared.preparation.features()])
-    beyond = {name: _share_beyond(X[:, owners == name], is_known) for name in dict.fromkeys(owners.tolist())}
+    beyond = {
+        name: _share_beyond(X[:, owners == name], is_known)
+        for name in dict.fromkeys(owners.tolist())
+    }
     notes = {
         name: f"{share:.0%} of the other rows lie where no label is, so what it says of them cannot be learned"
         for name, share in beyond.items()
@@ -322,11 +381,13 @@ def columns_beyond_labels(
 def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str, str]:
     """Columns of free text, all of them, each with a note, where held-out labels are guessed better without.
 
-    Thirty topics of each can outvote a few good columns. What counts is the mean log loss of a linear model and
-    some trees: without the texts it must be lower by a tenth.
+    Thirty topics of each can outvote a few good columns. What counts is the mean log loss of a
+    linear model and some trees: without the texts it must be lower by a tenth.
     """
     kinds = {column.name: column.kind for column in prepared.preparation.columns_}
-    is_text = np.array([kinds[feature.column] == Texts.name for feature in prepared.preparation.features()])
+    is_text = np.array(
+        [kinds[feature.column] == Texts.name for feature in prepared.preparation.features()]
+    )
     if is_text.all() or not is_text.any():
         return {}
     every, without = _losses_without(prepared, labels, ~is_text, seed)
@@ -336,7 +397,9 @@ def useless_texts(prepared: Prepared, labels: Labels, seed: int = 0) -> dict[str
     return {name: note for name, kind in kinds.items() if kind == Texts.name}
 
 
-def _losses_without(prepared: Prepared, labels: Labels, kept: NDArray[np.bool_], seed: int) -> tuple[float, float]:
+def _losses_without(
+    prepared: Prepared, labels: Labels, kept: NDArray[np.bool_], seed: int
+) -> tuple[float, float]:
     """Log loss of a quick model on held-out labels: with all features, and with those that are kept alone."""
     rows = _held_out_rows(prepared.X, labels, seed, _GUARD_POOL)
     trees = ExtraTreesClassifier(_FEW_TREES, max_features=0.5)
@@ -345,7 +408,9 @@ def _losses_without(prepared: Prepared, labels: Labels, kept: NDArray[np.bool_],
     )
     losses = []
     for features in (np.ones_like(kept), kept):
-        own = held_out(quick, prepared.X[np.ix_(rows, features)], labels.part(rows), random_state=seed).own
+        own = held_out(
+            quick, prepared.X[np.ix_(rows, features)], labels.part(rows), random_state=seed
+        ).own
         losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
     return losses[0], losses[1]
 
@@ -362,13 +427,17 @@ def _held_out_rows(X: NDArray[Any], labels: Labels, seed: int, n_others: int) ->
 def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_]) -> float:
     """Share of rows without a label that a tree puts where no label is."""
     leaf_rows = max(1, math.ceil(_LABELS_OF_LEAF * len(known) / known.sum()))
-    leaves = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known).apply(X)
+    leaves = (
+        DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known).apply(X)
+    )
     return float(np.mean(~np.isin(leaves[~known], leaves[known])))
 
 
 def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
     """Total variation between the class shares of the labels and those the mixture predicts for the others."""
-    members = default_members(int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES)
+    members = default_members(
+        int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES
+    )
     model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
     predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
     return variation(labels.codes[labels.labeled], predicted, len(labels.classes))
@@ -385,7 +454,9 @@ class Learner(NamedTuple):
     policy: Policy = RisingShare(max_rows=10_000)
     confidence: str = "t_similarity"
     most_rows: int | None = 50_000  # unlabelled ones that take part in the fits; None: all
-    held_out_rows: int = 2_000  # unlabelled ones that stay in training while labelled rows are held out
+    held_out_rows: int = (
+        2_000  # unlabelled ones that stay in training while labelled rows are held out
+    )
     unlike: bool = False  # whether its confidence is the agreement of unlike kinds, not of heads made to disagree
 
     def classifier(
@@ -412,7 +483,10 @@ def _alone(name: str, make: Callable[[], Any]) -> Callable[..., MixedEnsembleCla
 
 LEARNERS = {
     MIXED: Learner(
-        "a linear model, randomised trees and boosting", MixedEnsembleClassifier, confidence="purity", unlike=True
+        "a linear model, randomised trees and boosting",
+        MixedEnsembleClassifier,
+        confidence="purity",
+        unlike=True,
     ),
     NETWORK: Learner(
         "a neural network with five diverse heads",
@@ -421,8 +495,12 @@ LEARNERS = {
         most_rows=None,
         held_out_rows=20_000,
     ),
-    LINEAR: Learner("logistic regression", _alone(LINEAR, linear_model), confidence="max_probability"),
-    BOOSTING: Learner("gradient boosting", _alone(BOOSTING, boosted_trees), confidence="max_probability"),
+    LINEAR: Learner(
+        "logistic regression", _alone(LINEAR, linear_model), confidence="max_probability"
+    ),
+    BOOSTING: Learner(
+        "gradient boosting", _alone(BOOSTING, boosted_trees), confidence="max_probability"
+    ),
 }
 
 
@@ -435,27 +513,36 @@ class Choice(NamedTuple):
     why: str = ""  # half a sentence, where the network was taken because of what was seen
     lean: float = 0.0  # of the mixture towards the most frequent label
 
-    def classifier(self, seed: int, class_prior: Any = None, aim: str = ACCURACY) -> SelfTrainingClassifier:
+    def classifier(
+        self, seed: int, class_prior: Any = None, aim: str = ACCURACY
+    ) -> SelfTrainingClassifier:
         """Not fitted."""
         return self.learner.classifier(self.rounds, seed, class_prior, aim)
 
 
-def choose_learner(diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None) -> Choice:
+def choose_learner(
+    diagnosis: Diagnosis, *, learner: Any = AUTO, rounds: int | None = None
+) -> Choice:
     """The learner for what is known before anything is fitted.
 
     Parameters
     ----------
     diagnosis : Diagnosis
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
-        A classifier of scikit-learn's kind is cloned; where it has a ``random_state`` of None, that is seeded.
+        A classifier of scikit-learn's kind is cloned; where it has a ``random_state`` of None, that
+        is seeded.
     rounds : int, default=None
         None: one for the network, none otherwise.
     """
     name, why, found = learner, "", _own(learner)
     if name == AUTO:
         many = diagnosis.n_labeled > _MOST_LABELED
-        name, why = (BOOSTING, f"there are more than {_MOST_LABELED:,} labels") if many else (MIXED, "")
-    usual = 1 if name == NETWORK else 0  # others gain nothing from their own labels: docs/explanation/defaults.md
+        name, why = (
+            (BOOSTING, f"there are more than {_MOST_LABELED:,} labels") if many else (MIXED, "")
+        )
+    usual = (
+        1 if name == NETWORK else 0
+    )  # others gain nothing from their own labels: docs/explanation/defaults.md
     chosen = Choice("own", found, 0) if found else Choice(name, LEARNERS[name], usual, why)
     return chosen if rounds is None else chosen._replace(rounds=rounds)
 
@@ -473,21 +560,31 @@ def fit_learner(
 ) -> tuple[Choice, SelfTrainingClassifier, Weighed | None]:
     """Fit whoever suits the labels, or was asked for: who that was, the classifier, and how members were weighed.
 
-    Where nobody was asked for and the labels are strongly biased, the network takes the place of a mixture that
-    has ``collapsed``.
+    Where nobody was asked for and the labels are strongly biased, the network takes the place of a
+    mixture that has ``collapsed``.
     """
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds)
     tried, labels = None, with_rows(labels)  # a class that only the audit found is not learned here
     if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
         weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)
-        choice = choice._replace(learner=choice.learner._replace(estimator=weighted), lean=tried.lean)
+        choice = choice._replace(
+            learner=choice.learner._replace(estimator=weighted), lean=tried.lean
+        )
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
-    # Only where nobody chose the learner, and nothing is known that keeps a collapse from happening.
+    # Only where nobody chose the learner, and nothing is known that keeps a collapse from
+    # happening.
     is_guarded = class_prior is None and diagnosis.verdict == STRONG
-    if tried and is_guarded and collapsed(classifier.estimator_, X, labels, tried.out_of_fold, seed):
+    if (
+        tried
+        and is_guarded
+        and collapsed(classifier.estimator_, X, labels, tried.out_of_fold, seed)
+    ):
         why = "the mixture found other class shares than for held-out labels"
-        choice, tried = Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why), None
+        choice, tried = (
+            Choice(NETWORK, LEARNERS[NETWORK], 1 if rounds is None else rounds, why),
+            None,
+        )
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
     return choice, classifier, tried
 
@@ -502,28 +599,39 @@ class Weighed(NamedTuple):
     judges: Judges  # mixtures of these weights, each with those of ``rows`` whose labels it has not seen
 
 
-def weigh_members(X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: bool = True) -> Weighed:
+def weigh_members(
+    X: NDArray[Any], labels: Labels, seed: int = 0, *, may_lean: bool = True
+) -> Weighed:
     r"""Weights of the mixture's members, and whether it should lean, by labels held out in turn.
 
-    With :math:`\ell_m` the mean log loss of member m, its logits multiplied by what suits them best, its weight is
+    With :math:`\ell_m` the mean log loss of member m, its logits multiplied by what suits them
+    best, its weight is
 
     .. math:: w_m \propto w_m^0 \exp(-4 (\ell_m - \bar\ell)), \qquad |4 (\ell_m - \bar\ell)| \le 1,
 
-    which stays near the fixed weights :math:`w^0`: labelled rows are not like the others. Where the mixture names
-    fewer held-out labels than whoever always names the most frequent one, it leans towards that: twice the
-    logarithms of the class shares are added to its scores.
+    which stays near the fixed weights :math:`w^0`: labelled rows are not like the others. Where the
+    mixture names fewer held-out labels than whoever always names the most frequent one, it leans
+    towards that: twice the logarithms of the class shares are added to its scores.
     """
     own = LEARNERS[MIXED]
     rows, judges = _held_out_rows(X, labels, seed, own.held_out_rows), list[Any]()
     part = labels.part(rows)
-    held_out(own.estimator(random_state=seed, unlabeled=None), X[rows], part, random_state=seed, keep=judges)
+    held_out(
+        own.estimator(random_state=seed, unlabeled=None),
+        X[rows],
+        part,
+        random_state=seed,
+        keep=judges,
+    )
     if not judges:
         return Weighed(None, 0.0, np.zeros(0, np.intp), rows, judges)
     logits = np.concatenate(
         [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in judges]
     )  # (k, M, C)
     given = part.codes[np.concatenate([fold for _, fold in judges])]
-    losses = np.array([min(_log_loss(a * z, given) for a in _SCALES) for z in logits.transpose(1, 0, 2)])
+    losses = np.array(
+        [min(_log_loss(a * z, given) for a in _SCALES) for z in logits.transpose(1, 0, 2)]
+    )
     change = np.clip(-_PER_LOSS * (losses - losses.mean()), -_MOST_CHANGE, _MOST_CHANGE)
     weights = judges[0][0].weights_ * np.exp(change)
     weights /= weights.sum()
@@ -542,19 +650,25 @@ def _log_loss(scores: NDArray[Any], codes: NDArray[np.intp]) -> float:
 
 
 def collapsed(
-    model: MixedEnsembleClassifier, X: NDArray[Any], labels: Labels, out_of_fold: NDArray[np.intp], seed: int = 0
+    model: MixedEnsembleClassifier,
+    X: NDArray[Any],
+    labels: Labels,
+    out_of_fold: NDArray[np.intp],
+    seed: int = 0,
 ) -> bool:
     r"""Whether a fitted mixture gives unlabelled rows other class shares than labelled ones that are held out.
 
-    Where labels are strongly biased and it has, the network is ahead of it: docs/explanation/defaults.md has the
-    figures. On rows far from any label unlike learners may find hardly anything but some of the classes. With a
-    weak signal they do so everywhere, which is no fault: the likeliest class is the best guess. It is a collapse
-    if the class shares of the predictions are far from those of the labels, and from those of labels predicted
+    Where labels are strongly biased and it has, the network is ahead of it:
+    docs/explanation/defaults.md has the figures. On rows far from any label unlike learners may
+    find hardly anything but some of the classes. With a weak signal they do so everywhere, which is
+    no fault: the likeliest class is the best guess. It is a collapse if the class shares of the
+    predictions are far from those of the labels, and from those of labels predicted
     ``out_of_fold``, as ``is_narrower`` says.
     """
     n_classes = len(labels.classes)
     rest = few_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
-    # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not mend it.
+    # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not
+    # mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
     known = [labels.codes[labels.labeled], out_of_fold]
     return all(len(codes) > 0 and is_narrower(predicted, codes, n_classes) for codes in known)

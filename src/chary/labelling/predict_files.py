@@ -1,8 +1,8 @@
 """Label any number of files of any size, each written whole or not at all; outputs that are there stay.
 
-A file is read, scored and written block by block. The bytes of its output depend on nothing but file, model and
-settings: one thread, several and a Dask cluster all write the same.
-Threads are enough on one machine: most of the time goes into NumPy, Polars and BLAS, which do not hold Python's
+A file is read, scored and written block by block. The bytes of its output depend on nothing but
+file, model and settings: one thread, several and a Dask cluster all write the same. Threads are
+enough on one machine: most of the time goes into NumPy, Polars and BLAS, which do not hold Python's
 lock (two threads scoring with the mixture waited for each other in less than a tenth of the time).
 """
 
@@ -81,7 +81,9 @@ class LabelledFile:
     new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
 
 
-Seen = Callable[[FileTask, int, float], None]  # told of a file how many rows are done, and which share of it
+Seen = Callable[
+    [FileTask, int, float], None
+]  # told of a file how many rows are done, and which share of it
 Submit = Callable[[FileTask], "Future[LabelledFile]"]
 
 
@@ -103,8 +105,8 @@ def label_files(
     seen : callable, default=nothing
         Told of progress, from any thread.
     scheduler : str, default=None
-        The address of a running Dask scheduler, whose workers see the files under the same paths. None: threads
-        of this process.
+        The address of a running Dask scheduler, whose workers see the files under the same paths.
+        None: threads of this process.
     """
     executor = _threads(predictor, resources, seen)
     if scheduler is not None:
@@ -124,7 +126,9 @@ def label_files(
             except Exception as error:
                 if type(error).__name__ != "KilledWorker":
                     raise
-                outcomes[task.output] = TableError(f"{task.source}: the workers that labelled it died.")
+                outcomes[task.output] = TableError(
+                    f"{task.source}: the workers that labelled it died."
+                )
             seen(task, n_rows, 1.0)
     return [outcomes[task.output] for task in tasks]
 
@@ -142,7 +146,9 @@ def label_file(
 
     The folder of the output must be there.
     """
-    opened = open_source(Path(task.source), **task.options.reading, memory=resources.memory, name=task.name)
+    opened = open_source(
+        Path(task.source), **task.options.reading, memory=resources.memory, name=task.name
+    )
     table = opened.table.written_as(task.options.format)
     _require_columns(predictor, table)
     counts = RowCounts(predictor.model)
@@ -185,7 +191,9 @@ def _write(
     with appending(table, file, group) as appender:
         for batch, found in chain([first], scored):
             block = batch.table
-            in_group = group / max(1, block.frame.height) * total_bytes(block.frame)  # of the row group to write
+            in_group = (
+                group / max(1, block.frame.height) * total_bytes(block.frame)
+            )  # of the row group to write
             refuse_memory(table.name, memory * jobs, in_group * jobs)
             out = replace(table, frame=block.frame, blank=block.blank)
             appender.append(out, predictor.added(found))
@@ -214,13 +222,15 @@ class Plan(NamedTuple):
 def plan_files(given: Sequence[str], options: Options) -> Plan:
     """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
 
-    How deep is counted from the folder that all that is given has in common. A file whose output is there already
-    is not labelled again, unless ``force`` is among the options.
+    How deep is counted from the folder that all that is given has in common. A file whose output is
+    there already is not labelled again, unless ``force`` is among the options.
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
     if len(paths) < len(files):
-        raise TableError("New rows are read from files, not from standard input; save them in one first.")
+        raise TableError(
+            "New rows are read from files, not from standard input; save them in one first."
+        )
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
     plan = Plan([], [], notes)
@@ -253,7 +263,9 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
             f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to {output}; rename one."
         )
     if name in inputs:
-        raise TableError(f"The output of {shown(path, 200)} would take the place of an input; rename one.")
+        raise TableError(
+            f"The output of {shown(path, 200)} would take the place of an input; rename one."
+        )
     outputs[name] = path
 
 
@@ -312,13 +324,16 @@ def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
-        raise TableError("A Dask cluster needs the package dask: pip install 'chary[dask]'.") from error
+        raise TableError(
+            "A Dask cluster needs the package dask: pip install 'chary[dask]'."
+        ) from error
     with distributed.Client(address) as client, client.get_executor(pure=False) as pool:
         # Made on a worker, so that others can make it again if that is lost.
         model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
 
         def submit(task: FileTask) -> Future[LabelledFile]:
-            # A worker may be lost when it has written the file: another then writes the same over it.
+            # A worker may be lost when it has written the file: another then writes the same over
+            # it.
             again = replace(task, options=replace(task.options, force=True))
             return pool.submit(label_file, model, again, resources)
 

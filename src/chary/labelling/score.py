@@ -1,7 +1,7 @@
 """Labels and confidence for a batch of rows, with a model that takes tables.
 
-``score_rows`` serves files of any size and record batches of Dask, Spark and Ray; a table in memory is scored at
-once, by ``predict_scores``, which it calls too.
+``score_rows`` serves files of any size and record batches of Dask, Spark and Ray; a table in memory
+is scored at once, by ``predict_scores``, which it calls too.
 """
 
 from __future__ import annotations
@@ -76,14 +76,19 @@ class Scored(NamedTuple):
     probs: Floats  # (n, C)
     counts: RowCounts
 
-    def columns(self, *, probabilities: bool = False, threshold: float | None = None) -> dict[str, pl.Series]:
+    def columns(
+        self, *, probabilities: bool = False, threshold: float | None = None
+    ) -> dict[str, pl.Series]:
         """The columns that are added to the rows.
 
-        Label and confidence; the probability of each class, if asked for; with a ``threshold`` whether the
-        confidence, as it is written, reaches it.
+        Label and confidence; the probability of each class, if asked for; with a ``threshold``
+        whether the confidence, as it is written, reaches it.
         """
         names = pl.Series(self.counts.classes, dtype=pl.String)
-        added = {LABEL: names.gather(self.codes), CONFIDENCE: pl.Series(np.round(self.confidence, _DIGITS))}
+        added = {
+            LABEL: names.gather(self.codes),
+            CONFIDENCE: pl.Series(np.round(self.confidence, _DIGITS)),
+        }
         if probabilities:
             added |= probability_columns(self.counts.classes, self.probs)
         if threshold is not None:
@@ -95,8 +100,8 @@ class Scored(NamedTuple):
 def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count what there is to know of them.
 
-    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
-    it is asked of all batches together: add their ``counts`` up, then ``refuse``.
+    What a cell means does not depend on the batch that it is in. Whether a column is written as the
+    model knows it is asked of all batches together: add their ``counts`` up, then ``refuse``.
 
     Parameters
     ----------
@@ -120,8 +125,8 @@ def score_batches(
 ) -> Iterator[tuple[Batch, Scored]]:
     """Score the rows of a file, block by block and in order, as many blocks at a time as there are threads.
 
-    Blocks are cut by their rows alone, and BLAS computes with one thread, so that what comes of a row depends on
-    nothing but the table and the model. The rows are added to ``counts``.
+    Blocks are cut by their rows alone, and BLAS computes with one thread, so that what comes of a
+    row depends on nothing but the table and the model. The rows are added to ``counts``.
     """
 
     def score_one(frame: pl.DataFrame) -> Scored:
@@ -158,7 +163,9 @@ def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
         )
 
 
-def predict_table(model: Pipeline, table: Table, *, probabilities: bool = False) -> dict[str, pl.Series]:
+def predict_table(
+    model: Pipeline, table: Table, *, probabilities: bool = False
+) -> dict[str, pl.Series]:
     """Columns with label and confidence for the rows of a new table, and with the probability of each class.
 
     Parameters
@@ -181,7 +188,9 @@ def predict_table(model: Pipeline, table: Table, *, probabilities: bool = False)
     return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
 
 
-def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> Iterator[tuple[Table, Scored]]:
+def _score_blocks(
+    model: Pipeline, frame: pl.DataFrame, counts: RowCounts
+) -> Iterator[tuple[Table, Scored]]:
     """Score the rows of a frame block by block, but for blank ones, and count them."""
     size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
@@ -194,17 +203,19 @@ def _score_blocks(model: Pipeline, frame: pl.DataFrame, counts: RowCounts) -> It
 class Predictor:
     """Labels for record batches, one after the other.
 
-    Called with an iterable of record batches, it gives an iterator of record batches with ``chary_label`` and
-    ``chary_confidence``, in the order of the rows; a large batch gives several. It reads one batch at a time,
-    may be called by several threads at once, and may be pickled: what travels is the model file.
+    Called with an iterable of record batches, it gives an iterator of record batches with
+    ``chary_label`` and ``chary_confidence``, in the order of the rows; a large batch gives several.
+    It reads one batch at a time, may be called by several threads at once, and may be pickled: what
+    travels is the model file.
 
-    A batch is whatever speaks Arrow's C interface (a pyarrow record batch or table, a polars frame, and so on), or
-    a pandas frame. pyarrow batches become pyarrow batches, anything else polars frames. Columns are found by name;
-    further ones are ignored. A column may be of another type of its kind in each batch, as 32 or 64 bits.
+    A batch is whatever speaks Arrow's C interface (a pyarrow record batch or table, a polars frame,
+    and so on), or a pandas frame. pyarrow batches become pyarrow batches, anything else polars
+    frames. Columns are found by name; further ones are ignored. A column may be of another type of
+    its kind in each batch, as 32 or 64 bits.
 
-    What a cell means does not depend on the batch that it is in. Whether a column is written as the model knows
-    it, with decimal commas for example, is asked of all batches of a call together, at its end: if it is not, that
-    ends in a ``TableError``.
+    What a cell means does not depend on the batch that it is in. Whether a column is written as the
+    model knows it, with decimal commas for example, is asked of all batches of a call together, at
+    its end: if it is not, that ends in a ``TableError``.
 
     Parameters
     ----------
@@ -219,7 +230,11 @@ class Predictor:
     """
 
     def __init__(
-        self, data: bytes, columns: Sequence[str] = (), probabilities: bool = False, threshold: float | None = None
+        self,
+        data: bytes,
+        columns: Sequence[str] = (),
+        probabilities: bool = False,
+        threshold: float | None = None,
     ) -> None:
         if threshold is not None and not 0 <= threshold <= 1:
             raise TableError(
@@ -286,7 +301,9 @@ class Predictor:
     def _require_kept(self, names: Sequence[str]) -> None:
         for name in self.columns:
             if name not in names:
-                raise TableError(f"There is no column {shown(name)} to keep; {column_hint(name, names)}")
+                raise TableError(
+                    f"There is no column {shown(name)} to keep; {column_hint(name, names)}"
+                )
 
     def __reduce__(self) -> Any:
         return Predictor, (self.data, self.columns, self.probabilities, self.threshold)
@@ -311,7 +328,9 @@ def _require_table_model(model: Any, name: str) -> Pipeline:
     is_of_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
     # Rows go from the preparation straight to the classifier, which must say how sure it is.
     if not is_of_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
-        raise TableError(f"{shown(name)} is not a model of a table; use one that was made by labelling a table.")
+        raise TableError(
+            f"{shown(name)} is not a model of a table; use one that was made by labelling a table."
+        )
     return model
 
 
@@ -350,7 +369,9 @@ def _record_batch(batch: Any, columns: Sequence[str], added: dict[str, pl.Series
 
     types = {pl.String: pa.string(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}
     arrays = [batch.column(name) for name in columns]
-    arrays = [array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array for array in arrays]
+    arrays = [
+        array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array for array in arrays
+    ]
     arrays += [column.to_arrow().cast(types[type(column.dtype)]) for column in added.values()]
     fields = [batch.schema.field(name) for name in columns]
     fields += [pa.field(name, types[type(column.dtype)]) for name, column in added.items()]

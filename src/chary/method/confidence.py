@@ -89,7 +89,8 @@ def purity(probs: Floats) -> Floats:
     return np.square(probs).sum(axis=-1).clip(0, 1)
 
 
-# Those that class probabilities (n, C) give, by name. A new one is a function above, a line here, and a test.
+# Those that class probabilities (n, C) give, by name. A new one is a function above, a line here,
+# and a test.
 CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "max_probability": max_probability,
     "margin": margin,
@@ -110,7 +111,10 @@ class Scores(NamedTuple):
 
 
 def scores_of(
-    probs: Floats, confidence: str | Floats, members: Floats | None = None, weights: Floats | None = None
+    probs: Floats,
+    confidence: str | Floats,
+    members: Floats | None = None,
+    weights: Floats | None = None,
 ) -> Scores:
     """Confidences of some rows.
 
@@ -176,9 +180,9 @@ class MembersMixin(ClassifierMixin):
         ----------
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
-            ``"t_similarity"`` is the agreement of the members, ``"t_share"`` the share of the predicted class in
-            it; those of ``chary.method.CONFIDENCES``, such as ``"max_probability"``, look at the class
-            probabilities.
+            ``"t_similarity"`` is the agreement of the members, ``"t_share"`` the share of the
+            predicted class in it; those of ``chary.method.CONFIDENCES``, such as
+            ``"max_probability"``, look at the class probabilities.
         """
         probs, members = self.predict_joint_proba(X)
         return scores_of(probs, kind, members, self.head_weights_).confidence
@@ -192,8 +196,9 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     .. math:: s = \frac{1}{M (M - 1)} \sum_{m \ne k} h_m^\top h_k
                 = \frac{\lVert \sum_m h_m \rVert^2 - \sum_m \lVert h_m \rVert^2}{M (M - 1)},
 
-    1 when all heads are certain of the same class and small when they disagree or hesitate. With weights
-    w_m a pair counts w_m w_k. The class-wise value keeps the term of each class apart; the terms sum to s.
+    1 when all heads are certain of the same class and small when they disagree or hesitate. With
+    weights w_m a pair counts w_m w_k. The class-wise value keeps the term of each class apart; the
+    terms sum to s.
 
     Parameters
     ----------
@@ -217,14 +222,18 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     """
     n_heads = head_probs.shape[-2]
     if n_heads < 2:
-        raise ValueError(f"T-similarity compares heads with each other: got {n_heads}, at least 2 are needed.")
+        raise ValueError(
+            f"T-similarity compares heads with each other: got {n_heads}, at least 2 are needed."
+        )
     if weights is None:
         n_pairs = n_heads * (n_heads - 1)
     else:
         head_probs = head_probs * weights[:, None]  # (n, M, C)
         n_pairs = (weights * (weights.sum() - weights)).sum()
         if weights.min() < 0 or not n_pairs > 0:
-            raise ValueError(f"The weights of the heads must be at least 0, two of them positive; got {weights}.")
+            raise ValueError(
+                f"The weights of the heads must be at least 0, two of them positive; got {weights}."
+            )
     total = head_probs.sum(-2)  # (n, C)
     agreement = (total * total - (head_probs * head_probs).sum(-2)) / n_pairs  # (n, C)
     agreement = agreement.clip(0, 1)  # rounding alone can leave the interval
@@ -238,8 +247,9 @@ def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> 
 
     .. math:: u_c = t_c \Big/ \sum_k t_k,
 
-    0 for every class where no two heads agree on anything. It says what the heads agree on, not how far they
-    agree: heads that all hesitate between two classes give both 1/2, where the T-similarity is low.
+    0 for every class where no two heads agree on anything. It says what the heads agree on, not how
+    far they agree: heads that all hesitate between two classes give both 1/2, where the
+    T-similarity is low.
 
     Parameters
     ----------
@@ -278,7 +288,10 @@ class RiskCoverageCurve(NamedTuple):
 
 
 def expected_calibration_error(
-    confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15, bins: Literal["width", "mass"] = "width"
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    n_bins: int = 15,
+    bins: Literal["width", "mass"] = "width",
 ) -> float:
     r"""How far confidence is from accuracy, on average over bins of equal width on [0, 1], or of equal mass.
 
@@ -310,16 +323,20 @@ def expected_calibration_error(
     else:
         raise ValueError(f"bins={bins!r} is not known; choose 'width' or 'mass'.")
     bin_of_row = np.searchsorted(edges[1:-1], conf)
-    _, bin_of_row, count = np.unique(bin_of_row, return_inverse=True, return_counts=True)  # those that hold rows
-    accuracy, mean_confidence = (np.bincount(bin_of_row, values) / count for values in (right, conf))
+    _, bin_of_row, count = np.unique(
+        bin_of_row, return_inverse=True, return_counts=True
+    )  # those that hold rows
+    accuracy, mean_confidence = (
+        np.bincount(bin_of_row, values) / count for values in (right, conf)
+    )
     return float(np.average(np.abs(accuracy - mean_confidence), weights=count))
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
     """Error among the rows answered when the least confident are left unanswered.
 
-    Rows of equal confidence share their errors evenly, which is the mean over all their orders. The area
-    (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
+    Rows of equal confidence share their errors evenly, which is the mean over all their orders. The
+    area (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
 
     Parameters
     ----------
@@ -370,5 +387,7 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]
     right = np.asarray(column_or_1d(correct), dtype=np.float64)
     check_consistent_length(conf, right)
     if not (len(conf) and conf.min() >= 0 and conf.max() <= 1 and np.isin(right, (0, 1)).all()):
-        raise ValueError("confidence must hold numbers from 0 to 1, and correct whether a prediction was right.")
+        raise ValueError(
+            "confidence must hold numbers from 0 to 1, and correct whether a prediction was right."
+        )
     return conf, right

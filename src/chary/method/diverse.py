@@ -21,18 +21,21 @@ from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
-# Rows are read and scored in chunks whose largest intermediate array holds about this many numbers (4 MiB).
+# Rows are read and scored in chunks whose largest intermediate array holds about this many numbers
+# (4 MiB).
 _CHUNK_NUMBERS = 2**19
-# Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by chunk.
+# Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by
+# chunk.
 _KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
 
 
 class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     """A neural network whose diverse heads tell how far each prediction can be trusted.
 
-    A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it carries M linear
-    heads that fit the same labels while disagreeing as much as they can on the unlabelled rows. Where they agree
-    anyway, the prediction is safe: that agreement is the T-similarity, given by ``predict_confidence``.
+    A small multilayer perceptron is trained on the labelled rows. Beside its prediction head it
+    carries M linear heads that fit the same labels while disagreeing as much as they can on the
+    unlabelled rows. Where they agree anyway, the prediction is safe: that agreement is the
+    T-similarity, given by ``predict_confidence``.
 
     Parameters
     ----------
@@ -51,23 +54,24 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     batch_size, unlabeled_batch_size : int, default=32
         Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
     standardize : bool or "numbers", default=True
-        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or not. "numbers":
-        a column that holds nothing but 0 and 1, as a category does, stays as it is.
+        Centre and scale each column by the statistics of all rows given to ``fit``, labelled or
+        not. "numbers": a column that holds nothing but 0 and 1, as a category does, stays as it is.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
-        have them. "labeled": those of the labelled rows. When that hurts: ``docs/how-to/class-shares.md``.
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
+        rows together have them. "labeled": those of the labelled rows. When that hurts:
+        ``docs/how-to/class-shares.md``.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
-        see ``chary.method.balanced_shares``; plain accuracy may fall.
+        "balanced": a rare class is as important as a common one. Boundaries between classes are
+        moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.
     dtype : {"float32", "float64"}, default="float32"
         Precision of training. Scores are always computed in float64.
     unlabeled : label or None, default=-1
-        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only, so
-        that -1 can be a class.
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
+        values only, so that -1 can be a class.
     random_state : int, Generator, RandomState or None, default=None
-        Same number, same network to the bit, whatever the order of the rows, the names of the classes or the
-        number of BLAS threads: training takes one, only scores may differ with it in their last digits. None draws
-        fresh entropy; NumPy's global state is never used.
+        Same number, same network to the bit, whatever the order of the rows, the names of the
+        classes or the number of BLAS threads: training takes one, only scores may differ with it in
+        their last digits. None draws fresh entropy; NumPy's global state is never used.
 
     Attributes
     ----------
@@ -80,8 +84,8 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     class_bias_ : array of shape (C,)
         What is added to the logits of every head for ``class_prior`` and ``aim``; zeros without.
     loss_curve_ : dict of arrays of shape (n_steps,)
-        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step; ``similarity`` is 0 when
-        no row is unlabelled.
+        ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step;
+        ``similarity`` is 0 when no row is unlabelled.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -160,7 +164,12 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None, *, start_from: Any = None
+        self,
+        X: Any,
+        y: ArrayLike | Labels,
+        sample_weight: ArrayLike | None = None,
+        *,
+        start_from: Any = None,
     ) -> DiverseEnsembleClassifier:
         """Fit on labelled and unlabelled rows.
 
@@ -170,10 +179,11 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
-            Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if absent.
+            Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if
+            absent.
         start_from : fitted DiverseEnsembleClassifier, default=None
-            Training starts from its weights, which are not changed, in place of random ones. It must know the same
-            columns and classes and have as many heads and hidden units.
+            Training starts from its weights, which are not changed, in place of random ones. It
+            must know the same columns and classes and have as many heads and hidden units.
         """
         self._validate_params()
         X = self._validated(X, reset=True)
@@ -183,7 +193,9 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self._train(X, labels.codes, weights, start_from)
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(
-            lambda: np.concatenate([logits[:, 0] for logits in self._head_logits(X[labels.rest], slice(1))])
+            lambda: np.concatenate(
+                [logits[:, 0] for logits in self._head_logits(X[labels.rest], slice(1))]
+            )
         )
         return self
 
@@ -201,12 +213,18 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         rank = np.argsort(class_order)
 
         dtype = np.dtype(self.dtype)
-        sizes = default_hidden_sizes(X.shape[1]) if self.hidden_sizes is None else tuple(self.hidden_sizes)
+        sizes = (
+            default_hidden_sizes(X.shape[1])
+            if self.hidden_sizes is None
+            else tuple(self.hidden_sizes)
+        )
         if not all(isinstance(size, Integral) and size >= 1 for size in sizes):
             raise ValueError(
                 f"hidden_sizes must be positive whole numbers such as (128, 32), got {self.hidden_sizes!r}."
             )
-        network = Network(X.shape[1], tuple(map(int, sizes)), len(self.classes_), self.n_heads, dtype)
+        network = Network(
+            X.shape[1], tuple(map(int, sizes)), len(self.classes_), self.n_heads, dtype
+        )
         rng = np.random.default_rng(self.random_state)
         network.initialize(rng)
         if start_from is not None:
@@ -248,15 +266,20 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
             ``"t_similarity"`` asks the diverse heads, and so does ``"t_share"``; those of
-            ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's probabilities.
+            ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's
+            probabilities.
         """
         chunks = self._head_probs(X, slice(None))
-        return np.concatenate([scores_of(probs[:, 0], kind, probs[:, 1:]).confidence for probs in chunks])
+        return np.concatenate(
+            [scores_of(probs[:, 0], kind, probs[:, 1:]).confidence for probs in chunks]
+        )
 
     def _all_probs(self, X: Any, heads: slice) -> Floats:
         chunks = list(self._head_probs(X, heads))
         numbers = np.empty((*chunks[0].shape[1:], sum(map(len, chunks))))
-        return np.concatenate(chunks, out=numbers.transpose(2, 0, 1))  # in memory as the network makes them
+        return np.concatenate(
+            chunks, out=numbers.transpose(2, 0, 1)
+        )  # in memory as the network makes them
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
         """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
@@ -266,7 +289,9 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
             yield softmax(logits)
 
     def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
-        network = self.network_.astype(np.float64)  # a row then scores the same alone and in a batch
+        network = self.network_.astype(
+            np.float64
+        )  # a row then scores the same alone and in a batch
         for rows in _chunks(X.shape[0], 2 * network.widest):
             with one_thread("blas"):  # matrices are small: two threads would wait for each other
                 logits = network.logits(self._standardized(X[rows]), heads)
@@ -313,8 +338,9 @@ def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
 def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
     """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
 
-    Rows are compared by a fixed random projection in which every column has range 1; rows that are equal in it,
-    by weight and by what the rows of their class are, so that renaming the classes changes no result either.
+    Rows are compared by a fixed random projection in which every column has range 1; rows that are
+    equal in it, by weight and by what the rows of their class are, so that renaming the classes
+    changes no result either.
     """
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore"):
@@ -330,7 +356,9 @@ def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[n
     distinct, content = np.unique(projection[labeled], return_inverse=True)
     fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
     class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
-    np.add.at(class_fingerprint, codes[labeled], fingerprint[content])  # exact in any order: wraps at 2**64
+    np.add.at(
+        class_fingerprint, codes[labeled], fingerprint[content]
+    )  # exact in any order: wraps at 2**64
     return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
 
@@ -342,5 +370,7 @@ def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]
             scaler.partial_fit(X[order[rows]])
     too_large = ~np.isfinite(scaler.var_)
     if too_large.any():
-        raise ValueError(f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it.")
+        raise ValueError(
+            f"Column {int(too_large.argmax())} of X holds values too large to square; rescale it."
+        )
     return scaler.mean_, scaler.scale_

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
@@ -23,12 +28,16 @@ _ENSEMBLES = (BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, V
 
 
 def fit_partly(
-    estimator: Any, X: Any, labels: Labels, sample_weight: Floats | None = None, start_from: Any = None
+    estimator: Any,
+    X: Any,
+    labels: Labels,
+    sample_weight: Floats | None = None,
+    start_from: Any = None,
 ) -> Any:
     """Fit a classifier in place on partly labelled rows, and hand it back.
 
-    One with a parameter ``unlabeled`` is given all rows, any other the labelled ones. chary's own take the labels
-    as they are encoded; others get the user's labels back.
+    One with a parameter ``unlabeled`` is given all rows, any other the labelled ones. chary's own
+    take the labels as they are encoded; others get the user's labels back.
 
     Parameters
     ----------
@@ -56,7 +65,9 @@ def fit_partly(
         y = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
     step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     params = {f"{step}sample_weight": sample_weight, f"{step}start_from": start_from}
-    return estimator.fit(X, y, **{name: value for name, value in params.items() if value is not None})
+    return estimator.fit(
+        X, y, **{name: value for name, value in params.items() if value is not None}
+    )
 
 
 def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats]:
@@ -93,8 +104,8 @@ def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
 def predicted_labels(estimator: Any, X: Any) -> NDArray[Any]:
     """Predict the label of each row, (n,).
 
-    A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels (n,) it would
-    broadcast to n x n.
+    A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels
+    (n,) it would broadcast to n x n.
     """
     return np.reshape(estimator.predict(X), _n_rows(X))
 
@@ -134,7 +145,8 @@ def member_probabilities(model: Any, X: Any) -> Floats:
     Parameters
     ----------
     model : fitted ensemble
-        With ``predict_head_proba``; or a voting, bagging or forest classifier; or a Pipeline that ends in one.
+        With ``predict_head_proba``; or a voting, bagging or forest classifier; or a Pipeline that
+        ends in one.
     X : array-like of shape (n, ...)
     """
     if isinstance(model, Pipeline):
@@ -154,7 +166,9 @@ def member_probabilities(model: Any, X: Any) -> Floats:
     for m, (member, columns) in enumerate(zip(members, subsets, strict=True)):
         # Its sample may lack a class; it knows the others by number.
         seen = np.asarray(member.classes_, dtype=np.intp)
-        probs[:, m, seen] = member.predict_proba(X if hasattr(member, "feature_names_in_") else table[:, columns])
+        probs[:, m, seen] = member.predict_proba(
+            X if hasattr(member, "feature_names_in_") else table[:, columns]
+        )
     return probs
 
 

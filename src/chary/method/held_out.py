@@ -46,13 +46,19 @@ class HeldOut(NamedTuple):
 
 
 def held_out(
-    estimator: Any, X: Any, y: ArrayLike | Labels, random_state: Any = None, *, keep: list[Any] | None = None
+    estimator: Any,
+    X: Any,
+    y: ArrayLike | Labels,
+    random_state: Any = None,
+    *,
+    keep: list[Any] | None = None,
 ) -> HeldOut:
     """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
 
-    Rows of a class with a single label are never judged: without them the class would be unknown. Under selection
-    bias the outcome is optimistic, because all judged rows come from where the labels are. Each model is appended
-    to ``keep``, if there is such a list, with the rows that it judged.
+    Rows of a class with a single label are never judged: without them the class would be unknown.
+    Under selection bias the outcome is optimistic, because all judged rows come from where the
+    labels are. Each model is appended to ``keep``, if there is such a list, with the rows that it
+    judged.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
@@ -81,8 +87,8 @@ def judge_folds(
     Parameters
     ----------
     estimator : classifier
-        Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows, and those of the fold
-        among them, too.
+        Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows, and
+        those of the fold among them, too.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
         Missing (or the classifier's marker) where there is no label.
@@ -145,9 +151,13 @@ def judge_rows(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
         probs = probabilities(model, X_rows)
         confidence = confidence_of(model, X_rows)
     known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
-    places = np.array([known.get(name, -1) for name in given.tolist()])  # -1: a class that the model lacks
+    places = np.array(
+        [known.get(name, -1) for name in given.tolist()]
+    )  # -1: a class that the model lacks
     own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
-    return HeldOut(prediction, prediction == given, confidence, max_probability(probs), given, own, rows)
+    return HeldOut(
+        prediction, prediction == given, confidence, max_probability(probs), given, own, rows
+    )
 
 
 def confidence_of(model: Any, X: Any) -> Floats:
@@ -157,7 +167,9 @@ def confidence_of(model: Any, X: Any) -> Floats:
     return max_probability(probabilities(model, X))
 
 
-def stratified_folds(groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS) -> list[RowNumbers]:
+def stratified_folds(
+    groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS
+) -> list[RowNumbers]:
     """Numbers of the rows judged in each fold, every group dealt out evenly."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
     return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]
@@ -194,7 +206,12 @@ class LabeledStratifiedKFold(StratifiedKFold):
     """
 
     def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None, unlabeled: Any = -1
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        unlabeled: Any = -1,
     ) -> None:
         super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
         self.unlabeled = unlabeled

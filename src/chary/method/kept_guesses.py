@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from chary.method.confidence import NAMED, Floats, purity
 from chary.method.self_training import SelfTrainingClassifier
 
-# The weight of a guess beside the classifier's probabilities: so far above a half that the guessed class is always
-# the likeliest, and so near to it that a guess which the classifier contradicts is hardly trusted.
+# The weight of a guess beside the classifier's probabilities: so far above a half that the guessed
+# class is always the likeliest, and so near to it that a guess which the classifier contradicts is
+# hardly trusted.
 _GUESS_WEIGHT = 0.51
 
 
 class KeptGuessesClassifier(SelfTrainingClassifier):
     r"""A fitted classifier whose label is the one that some features guess, for every row that has a guess.
 
-    With p the probabilities of the classifier and e_g those of the guess, 1 for the guessed class g, the
-    probabilities of a row are :math:`(1 - w) p + w e_g`, :math:`w = 0.51`. So the label is always the guess, and
-    the confidence is high where the classifier says the same and low where it contradicts. A row without a guess
-    is what the classifier says. It is made by ``keep_guesses``, not by ``fit``.
+    With p the probabilities of the classifier and e_g those of the guess, 1 for the guessed class
+    g, the probabilities of a row are :math:`(1 - w) p + w e_g`, :math:`w = 0.51`. So the label is
+    always the guess, and the confidence is high where the classifier says the same and low where it
+    contradicts. A row without a guess is what the classifier says. It is made by ``keep_guesses``,
+    not by ``fit``.
 
     Attributes
     ----------
@@ -51,19 +53,26 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
         """Class probabilities (n, C) and confidence (n,)."""
         probs = self.predict_proba(X)
-        # Members of an ensemble know nothing of the guess, so their agreement cannot be the confidence in it.
+        # Members of an ensemble know nothing of the guess, so their agreement cannot be the
+        # confidence in it.
         measure = NAMED.get(self.confidence, purity) if isinstance(self.confidence, str) else purity
         return probs, measure(probs)
 
     def guesses(self, X: Any) -> NDArray[np.intp]:
         """The class that the features of each row guess, (n,), as a place in ``classes_``; -1: none."""
-        return match_patterns(np.asarray(X)[:, self.guess_features_], self.guess_patterns_, self.guess_codes_)
+        return match_patterns(
+            np.asarray(X)[:, self.guess_features_], self.guess_patterns_, self.guess_codes_
+        )
 
     def whole(self) -> bool:
         """Whether what was put together from a file keeps guesses of its own features and classes."""
         features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
         of_kinds = features.dtype.kind == codes.dtype.kind == "i" and patterns.dtype == np.float32
-        fits = patterns.shape == (*codes.shape, *features.shape) and patterns.ndim == 2 and patterns.size > 0
+        fits = (
+            patterns.shape == (*codes.shape, *features.shape)
+            and patterns.ndim == 2
+            and patterns.size > 0
+        )
         if not (isinstance(self.guess_column_, str) and of_kinds and fits):
             return False
         has_features = features.min() >= 0 and features.max() < self.n_features_in_
@@ -110,18 +119,23 @@ def keep_guesses(
     kept.guess_patterns_ = patterns[codes >= 0]
     kept.guess_codes_ = codes[codes >= 0]
 
-    # The labels that self-training accepted are the classifier's own, so they give way to the guesses, too.
+    # The labels that self-training accepted are the classifier's own, so they give way to the
+    # guesses, too.
     kept.labeled_iter_ = np.where(classifier.labeled_iter_ > 0, -1, classifier.labeled_iter_)
     return kept
 
 
-def match_patterns(rows: NDArray[Any], patterns: NDArray[np.float32], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+def match_patterns(
+    rows: NDArray[Any], patterns: NDArray[np.float32], codes: NDArray[np.intp]
+) -> NDArray[np.intp]:
     """Look up the code (n,) of the pattern (K, G) that each row (n, G) equals; -1: none.
 
     >>> match_patterns(np.eye(3), np.eye(3, dtype=np.float32)[:2], np.array([5, 7]))
     array([ 5,  7, -1])
     """
-    code_of = {pattern.tobytes(): code for pattern, code in zip(patterns, codes.tolist(), strict=True)}
+    code_of = {
+        pattern.tobytes(): code for pattern, code in zip(patterns, codes.tolist(), strict=True)
+    }
     different, place = np.unique(rows.astype(np.float32), axis=0, return_inverse=True)
     found = np.array([code_of.get(row.tobytes(), -1) for row in different], dtype=np.intp)
     return found[place.ravel()]

@@ -56,11 +56,13 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
     Parameters
     ----------
     y : array-like of shape (n,), or Labels
-        Integers, whole floats, booleans or text, in a list, a NumPy array, or a pandas or polars column
-        (categorical and nullable ones too). ``Labels`` are passed on, less the classes that no row has: every
-        classifier of chary takes them in place of y, so that a column is encoded once.
+        Integers, whole floats, booleans or text, in a list, a NumPy array, or a pandas or polars
+        column (categorical and nullable ones too). ``Labels`` are passed on, less the classes that
+        no row has: every classifier of chary takes them in place of y, so that a column is encoded
+        once.
     unlabeled : label or None, default=-1
-        The value that marks an unlabelled row. None: missing values only, so that -1 can be a class.
+        The value that marks an unlabelled row. None: missing values only, so that -1 can be a
+        class.
 
     Returns
     -------
@@ -99,7 +101,9 @@ def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -
     if not missing.any():
         return labels
     number_kinds = "iuf"
-    if not (classes.dtype.kind in number_kinds and np.asarray(unlabeled).dtype.kind in number_kinds):
+    if not (
+        classes.dtype.kind in number_kinds and np.asarray(unlabeled).dtype.kind in number_kinds
+    ):
         labels = labels.astype(object)
     elif np.result_type(classes, np.asarray(unlabeled)) != classes.dtype:
         labels = labels.astype(np.result_type(classes, np.asarray(unlabeled)))
@@ -145,7 +149,8 @@ def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
 
 def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """The values that are there and the mask of where they are."""
-    # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into text.
+    # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into
+    # text.
     is_column = (hasattr(y, "isna") or hasattr(y, "is_null")) and getattr(y, "ndim", 1) == 1
     if is_column or isinstance(y, (list, tuple)):
         y = np.fromiter(y, dtype=object, count=len(y))
@@ -185,6 +190,12 @@ def _natural(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_too_few(classes: NDArray[Any], unlabeled: Any) -> None:
-    known = f"hold one class only ({classes.tolist()[0]!r})" if len(classes) else "are none: y has no labelled row"
+    known = (
+        f"hold one class only ({classes.tolist()[0]!r})"
+        if len(classes)
+        else "are none: y has no labelled row"
+    )
     remedy = "" if unlabeled is None else f" If {unlabeled!r} is a class here, pass unlabeled=None."
-    raise ValueError(f"The labelled rows of y {known}; label some rows of at least two classes.{remedy}")
+    raise ValueError(
+        f"The labelled rows of y {known}; label some rows of at least two classes.{remedy}"
+    )

@@ -44,16 +44,17 @@ class Bound(NamedTuple):
 class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     """Ridge classifiers that fit the labelled rows and are pushed apart on the others, solved exactly.
 
-    With labels y in {-1, +1} and M heads h_m(x) = w_m^T x, ``fit`` finds the stationary point of the paper's
-    Problem (P)::
+    With labels y in {-1, +1} and M heads h_m(x) = w_m^T x, ``fit`` finds the stationary point of
+    the paper's Problem (P)::
 
         L(W) = 1/(M n_l) sum_m |y - X_l w_m|^2                         label fidelity
              + 1/M sum_m lambda_m |w_m|^2                              regularisation
              + gamma / (n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k     agreement
 
-    by one linear system. It is the minimiser when L is strictly convex (``strictly_convex()``), and a saddle point
-    otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: for heads that differ give each
-    its own. There is no intercept: the rows are centred, as in the paper, and the labels are not.
+    by one linear system. It is the minimiser when L is strictly convex (``strictly_convex()``), and
+    a saddle point otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: for
+    heads that differ give each its own. There is no intercept: the rows are centred, as in the
+    paper, and the labels are not.
 
     Parameters
     ----------
@@ -62,10 +63,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     gamma : float, default=1.0
         Strength of the agreement term. 0: M separate ridge regressions.
     regularization : float or array-like of shape (n_heads,), default=1.0
-        lambda, one for all heads or one per head. The fidelity is a mean over rows, so lambda corresponds to
-        ``alpha = n_l * lambda`` of :class:`sklearn.linear_model.Ridge`. With 0, the solution of least norm.
+        lambda, one for all heads or one per head. The fidelity is a mean over rows, so lambda
+        corresponds to ``alpha = n_l * lambda`` of :class:`sklearn.linear_model.Ridge`. With 0, the
+        solution of least norm.
     unlabeled : label or None, default=-1
-        The value of y that marks an unlabelled row, next to missing values. None: missing values only.
+        The value of y that marks an unlabelled row, next to missing values. None: missing values
+        only.
 
     Attributes
     ----------
@@ -121,7 +124,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self, n_heads: int = 5, gamma: float = 1.0, regularization: float | ArrayLike = 1.0, *, unlabeled: Any = -1
+        self,
+        n_heads: int = 5,
+        gamma: float = 1.0,
+        regularization: float | ArrayLike = 1.0,
+        *,
+        unlabeled: Any = -1,
     ) -> None:
         self.n_heads = n_heads
         self.gamma = gamma
@@ -159,8 +167,11 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         self._outside = outside.T @ outside / max(1, len(outside))  # B / (gamma / (M - 1)), (d, d)
         self._slope = inside.T @ (2.0 * codes[labeled] - 1) / len(inside)  # b, (d,)
         B, M = self._coupling * self._outside, self.n_heads
-        # H = diag_m(lambda_m I + A - B) + (1 1^T) x B: M times the loss is w^T H w - 2 b^T (w_1 + ... + w_M) + M.
-        blocks = np.kron(np.diag(self.lambdas_), np.eye(len(B))) + np.kron(np.eye(M), self._inside - B)
+        # H = diag_m(lambda_m I + A - B) + (1 1^T) x B: M times the loss is w^T H w - 2 b^T (w_1 +
+        # ... + w_M) + M.
+        blocks = np.kron(np.diag(self.lambdas_), np.eye(len(B))) + np.kron(
+            np.eye(M), self._inside - B
+        )
         self._hessian = blocks + np.kron(np.ones((M, M)), B)  # (M d, M d)
         self.coef_ = _solution(self._hessian, np.tile(self._slope, M)).reshape(M, -1)
         if self._curvature < 0:
@@ -190,16 +201,19 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def agreement(self, X: ArrayLike) -> Array:
         """Mean product of the scores of two distinct heads, of shape (n,).
 
-        1/(M (M - 1)) sum_{m != k} h_m(x) h_k(x), the linear counterpart of T-similarity. It is not confined
-        to [0, 1]: negative where the heads contradict each other.
+        1/(M (M - 1)) sum_{m != k} h_m(x) h_k(x), the linear counterpart of T-similarity. It is not
+        confined to [0, 1]: negative where the heads contradict each other.
         """
         scores = self.head_decision_function(X)
-        return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (self.n_heads * (self.n_heads - 1))
+        return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (
+            self.n_heads * (self.n_heads - 1)
+        )
 
     def diversity(self, W: ArrayLike | None = None) -> float:
         """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k: minus the mean agreement.
 
-        On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at the solution.
+        On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at
+        the solution.
         """
         W = self._heads(W)
         total = W.sum(axis=1)
@@ -209,7 +223,10 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def loss(self, W: ArrayLike | None = None) -> float:
         """L of Problem (P) on the training rows, at W of shape (n_features, n_heads) or at the solution."""
         w = self._heads(W).T.ravel()
-        return float(w @ self._hessian @ w - 2 * np.tile(self._slope, self.n_heads) @ w) / self.n_heads + 1
+        return (
+            float(w @ self._hessian @ w - 2 * np.tile(self._slope, self.n_heads) @ w) / self.n_heads
+            + 1
+        )
 
     def gradient(self, W: ArrayLike | None = None) -> Array:
         """Gradient of the loss, of shape (n_features, n_heads).
@@ -224,10 +241,10 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def strictly_convex(self) -> Check:
         """Whether L is strictly convex, exactly, and the smallest lambda that makes it so for equal heads.
 
-        Let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <= lambda_M and
-        R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I + A - B and
-        lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With equal lambdas that is
-        lambda > lambda_max(B - A), which suffices for unequal ones too.
+        Let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <= lambda_M
+        and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I
+        + A - B and lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With equal lambdas
+        that is lambda > lambda_max(B - A), which suffices for unequal ones too.
         """
         check_is_fitted(self)
         smallest = eigvalsh(self._coupling * self._outside - self._inside)[-1]
@@ -236,8 +253,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     def assumption_holds(self) -> Check:
         """Assumption A of the paper, and the smallest lambda that satisfies it.
 
-        lambda_m > gamma (M + 1) / (n_u (M - 1)) lambda_max(X_u^T X_u) for every m. It implies strict
-        convexity and is far from necessary: see ``strictly_convex``.
+        lambda_m > gamma (M + 1) / (n_u (M - 1)) lambda_max(X_u^T X_u) for every m. It implies
+        strict convexity and is far from necessary: see ``strictly_convex``.
         """
         check_is_fitted(self)
         largest = max(0.0, float(eigvalsh(self._outside)[-1]))
@@ -249,20 +266,25 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
         ``value = 1/(2 M n_l) sum_m |y - X_l w_m|^2 + 1/(2 M) sum_m w_m^T (lambda_m I + X_l^T X_l / n_l) w_m``.
 
-        At every stationary point gamma * diversity = value + (regularization - 1) / 2, so the inequality
-        holds if and only if its condition does; under Assumption A the condition never does.
+        At every stationary point gamma * diversity = value + (regularization - 1) / 2, so the
+        inequality holds if and only if its condition does; under Assumption A the condition never
+        does.
         """
         W = self._heads(None)
         fitted = float(np.sum(W * (self._inside @ W))) / self.n_heads
-        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + fitted  # mean squared error: y^2 = 1
+        fidelity = (
+            1 - 2 * float(self._slope @ W.mean(axis=1)) + fitted
+        )  # mean squared error: y^2 = 1
         regularization = float(np.mean(self.lambdas_ * np.sum(W**2, axis=0)))
-        return Bound((fidelity + regularization + fitted) / 2, self.gamma * self.diversity(), regularization)
+        return Bound(
+            (fidelity + regularization + fitted) / 2, self.gamma * self.diversity(), regularization
+        )
 
     def corollary_bound(self) -> Bound:
         """The paper's corollary: gamma * diversity >= value, under the condition of the theorem.
 
-        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. The paper states it for equal lambdas;
-        with the smallest of them it holds for any.
+        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. The paper states it for
+        equal lambdas; with the smallest of them it holds for any.
         """
         bound = self.lower_bound()
         smallest = self.lambdas_.min() + max(0.0, eigvalsh(self._inside)[0])
@@ -299,21 +321,29 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
     lambdas: Array = check_array(
-        np.atleast_1d(regularization), ensure_2d=False, dtype=np.float64, input_name="regularization"
+        np.atleast_1d(regularization),
+        ensure_2d=False,
+        dtype=np.float64,
+        input_name="regularization",
     )
     if lambdas.shape not in {(1,), (n_heads,)}:
         raise ValueError(
             f"regularization has shape {lambdas.shape}; expected one number, or one per head ({n_heads})."
         )
     if lambdas.min() < 0:
-        raise ValueError(f"regularization holds {lambdas.min():g}; every lambda must be at least 0.")
+        raise ValueError(
+            f"regularization holds {lambdas.min():g}; every lambda must be at least 0."
+        )
     return np.broadcast_to(lambdas, (n_heads,)).copy()
 
 
 def _solution(system: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """The solution, of least norm where there are several."""
     found: NDArray[Any] = np.linalg.lstsq(system, right, rcond=None)[0]
-    if not np.linalg.norm(system @ found - right) <= 1e-6 * np.linalg.norm(right) + np.finfo(float).tiny:
+    if (
+        not np.linalg.norm(system @ found - right)
+        <= 1e-6 * np.linalg.norm(right) + np.finfo(float).tiny
+    ):
         raise ValueError(
             "No stationary point can be computed: with these lambdas the linear system is singular; "
             "change regularization or gamma a little."

@@ -24,7 +24,8 @@ from chary.method.estimators import last_step, probabilities, seeded_clone
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
-# Added to every probability of a member that gives no decision values: the logarithm of 0 stays finite.
+# Added to every probability of a member that gives no decision values: the logarithm of 0 stays
+# finite.
 _FLOOR = 1e-3
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
@@ -32,9 +33,11 @@ _BLOCK = 100_000
 _FOR_THREADS = 20_000
 # Labels of each class from which on boosting counts in full.
 _FOR_BOOSTING = 30
-# Classes, each of which takes a tree a round, and features, each of which is binned, beyond which it is left out.
+# Classes, each of which takes a tree a round, and features, each of which is binned, beyond which
+# it is left out.
 _MOST_BOOSTED_CLASSES, _MOST_BOOSTED_FEATURES = 100, 2_000
-# Trees of the forest, as long as their leaves, about one for each label, hold no more shares of classes than this.
+# Trees of the forest, as long as their leaves, about one for each label, hold no more shares of
+# classes than this.
 _N_TREES, _MOST_SHARES = 30, 2**26
 
 
@@ -49,8 +52,9 @@ class Member(NamedTuple):
 class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Standardises every column, and leaves those that hold nothing but 0 and 1 as they are.
 
-    A rare category is a column of few ones: divided by its standard deviation, one of them would weigh more than
-    any number of the table can, and categories are what shifts from one group of rows to another.
+    A rare category is a column of few ones: divided by its standard deviation, one of them would
+    weigh more than any number of the table can, and categories are what shifts from one group of
+    rows to another.
 
     Attributes
     ----------
@@ -92,7 +96,9 @@ def linear_model() -> Pipeline:
 
 def boosted_trees() -> HistGradientBoostingClassifier:
     """Boosting for few labels."""
-    return HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False)
+    return HistGradientBoostingClassifier(
+        max_iter=40, max_leaf_nodes=15, min_samples_leaf=5, early_stopping=False
+    )
 
 
 def default_members(
@@ -100,10 +106,11 @@ def default_members(
 ) -> list[Member]:
     """A linear model, randomised trees, which count twice, and boosting.
 
-    Boosting needs many labels of each class: where there are fewer than thirty, the linear model takes over a part
-    of its weight, and all of it where there are more than 100 classes or 2,000 features, for which boosting would
-    cost far more than all else. Of many labels and classes there are fewer trees, so that memory and model files
-    stay bounded. To add a learner of yours: ``members=[*default_members(), ("mine", classifier)]``.
+    Boosting needs many labels of each class: where there are fewer than thirty, the linear model
+    takes over a part of its weight, and all of it where there are more than 100 classes or 2,000
+    features, for which boosting would cost far more than all else. Of many labels and classes there
+    are fewer trees, so that memory and model files stay bounded. To add a learner of yours:
+    ``members=[*default_members(), ("mine", classifier)]``.
 
     Parameters
     ----------
@@ -130,36 +137,41 @@ def default_members(
 class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
 
-    Under selection bias every kind of classifier is wrong in its own way outside the labelled corner; where unlike
-    ones agree, they are mostly right. The logits z_m of member m, centred over the classes, are divided by their
-    root mean square a_m on the unlabelled rows, so that no member is louder than another, and averaged:
+    Under selection bias every kind of classifier is wrong in its own way outside the labelled
+    corner; where unlike ones agree, they are mostly right. The logits z_m of member m, centred over
+    the classes, are divided by their root mean square a_m on the unlabelled rows, so that no member
+    is louder than another, and averaged:
 
     .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
 
-    with b the offset of a class prior, or of the aim "balanced" (0 without either), and of ``lean``.
+    with b the offset of a class prior, or of the aim "balanced" (0 without either), and of
+    ``lean``.
 
     Parameters
     ----------
     members : list of (name, classifier) or (name, classifier, weight), default=None
-        Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline the steps before
-        the last are fitted on all rows, labelled or not, where they can do without labels; the last step, like
-        any other classifier, on the labelled rows. None: those of ``default_members``: logistic regression,
-        ExtraTrees, which counts twice, and gradient boosting.
+        Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline
+        the steps before the last are fitted on all rows, labelled or not, where they can do without
+        labels; the last step, like any other classifier, on the labelled rows. None: those of
+        ``default_members``: logistic regression, ExtraTrees, which counts twice, and gradient
+        boosting.
     weights : sequence of M floats, default=None
         How much each member counts, in place of its own weight.
     lean : float, default=0
-        So many times the logarithm of its share among the labels is added to the score of a class: where columns
-        hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
+        So many times the logarithm of its share among the labels is added to the score of a class:
+        where columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all rows together
-        have them. "labeled": those of the labelled rows. When that hurts: ``docs/how-to/class-shares.md``.
+        Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
+        rows together have them. "labeled": those of the labelled rows. When that hurts:
+        ``docs/how-to/class-shares.md``.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        "balanced": a rare class is as important as a common one. Boundaries between classes are moved for it,
-        see ``chary.method.balanced_shares``; plain accuracy may fall.
+        "balanced": a rare class is as important as a common one. Boundaries between classes are
+        moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.
     n_jobs : int, default=None
         Members fitted at a time, as everywhere in scikit-learn.
     unlabeled : label or None, default=-1
-        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
+        values only.
     random_state : int, Generator, RandomState or None, default=None
         Seeds every ``random_state`` of a member that is None.
 
@@ -241,7 +253,8 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         members = self._seeded_members(labels)
-        # Numbers are quicker to tell apart than text, but only a user's own members may know classes by name.
+        # Numbers are quicker to tell apart than text, but only a user's own members may know
+        # classes by name.
         names = np.arange(len(labels.classes)) if self.members is None else labels.classes
         self.members_ = Parallel(n_jobs=self.n_jobs)(
             delayed(_fitted)(member, X, labels, names) for member in members
@@ -269,7 +282,9 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
 
     def _seeded_members(self, labels: Labels) -> list[Member]:
         if self.members is None:
-            given = default_members(int(labels.labeled.sum()), len(labels.classes), self.n_features_in_)
+            given = default_members(
+                int(labels.labeled.sum()), len(labels.classes), self.n_features_in_
+            )
         else:
             given = _checked_members(self.members)
         rng = np.random.default_rng(self.random_state)
@@ -299,7 +314,9 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
 
     def _scaled(self, logits: Floats) -> Floats:
         """Members' logits, all of the spread that they have on average."""
-        scales = np.where(self.scales_ > 0, self.scales_, 1.0)  # a member without any opinion stays silent
+        scales = np.where(
+            self.scales_ > 0, self.scales_, 1.0
+        )  # a member without any opinion stays silent
         return logits * (self.weights_ @ self.scales_ / scales)[:, None]
 
     def _mean_scores(self, logits: Floats) -> Floats:
@@ -310,7 +327,9 @@ def _checked_members(entries: Any) -> list[Member]:
     for entry in entries:
         is_pair = isinstance(entry, (list, tuple)) and len(entry) in (2, 3)
         if not (is_pair and isinstance(entry[0], str) and hasattr(entry[1], "fit")):
-            raise ValueError(f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight).")
+            raise ValueError(
+                f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight)."
+            )
     return [Member(*entry) for entry in entries]
 
 

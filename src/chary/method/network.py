@@ -1,7 +1,7 @@
 """The paper's network in NumPy: layers, losses with exact gradients, and training by Adam.
 
-All parameters live in one flat buffer; layers are views of it, and so are their gradients. An optimiser then
-needs to know nothing of layers.
+All parameters live in one flat buffer; layers are views of it, and so are their gradients. An
+optimiser then needs to know nothing of layers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from chary.method.confidence import Floats
 
 # Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21
-# Rows that go through the layers in one matrix when they are scored: small products are the quicker ones.
+# Rows that go through the layers in one matrix when they are scored: small products are the quicker
+# ones.
 _MATRIX_ROWS = 128
 
 
@@ -92,7 +93,10 @@ class Network:
         """Views of a flat buffer (parameters or gradient) as layers; the last one holds the heads."""
         shapes = self.shapes()
         ends = np.cumsum([prod(shape) for shape in shapes])
-        views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)]
+        views = [
+            flat[end - prod(shape) : end].reshape(shape)
+            for shape, end in zip(shapes, ends, strict=True)
+        ]
         return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]
 
     def initialize(self, rng: np.random.Generator) -> None:
@@ -121,7 +125,9 @@ class Network:
         """
         n_rows, chosen = len(X), range(1 + self.n_heads)[heads]
         wanted = slice(chosen.start * self.n_classes, chosen.stop * self.n_classes)
-        padded = np.zeros((-(-n_rows // _MATRIX_ROWS), _MATRIX_ROWS, self.n_features), self.params.dtype)
+        padded = np.zeros(
+            (-(-n_rows // _MATRIX_ROWS), _MATRIX_ROWS, self.n_features), self.params.dtype
+        )
         padded.reshape(-1, self.n_features)[:n_rows] = X
         values = np.ascontiguousarray(padded.transpose(0, 2, 1))  # (matrices, d, rows of each)
         *backbone, (weight, bias) = self.layers(self.params)
@@ -131,7 +137,9 @@ class Network:
             np.maximum(values, 0.0, out=values)
         values = np.ascontiguousarray(weight[:, wanted].T) @ values
         values += bias[wanted, None]
-        outputs = values.transpose(1, 0, 2).reshape(values.shape[1], len(values) * _MATRIX_ROWS)[:, :n_rows]
+        outputs = values.transpose(1, 0, 2).reshape(values.shape[1], len(values) * _MATRIX_ROWS)[
+            :, :n_rows
+        ]
         return outputs.reshape(len(chosen), self.n_classes, n_rows).transpose(2, 0, 1)
 
 
@@ -150,8 +158,8 @@ def loss_and_gradient(
         + \frac{1}{BM} \sum_i w_i \sum_{m \ge 1} \mathrm{ce}(h_m(x_i), y_i)
         + \frac{\gamma}{U} \sum_j s_{\mathcal T}(x_j)
 
-    over the B labelled rows i and the U unlabelled rows j of the batch. The first term alone moves the backbone:
-    the gradient of the ensemble stops at its heads.
+    over the B labelled rows i and the U unlabelled rows j of the batch. The first term alone moves
+    the backbone: the gradient of the ensemble stops at its heads.
 
     Parameters
     ----------
@@ -192,7 +200,9 @@ def loss_and_gradient(
     return losses
 
 
-def _losses_and_logit_gradient(logits: Floats, codes: NDArray[np.intp], weights: Floats, gamma: float) -> Losses:
+def _losses_and_logit_gradient(
+    logits: Floats, codes: NDArray[np.intp], weights: Floats, gamma: float
+) -> Losses:
     """Losses from the logits (n, 1 + M, C), which are overwritten by their gradient."""
     n_labeled, n_heads = len(codes), logits.shape[1] - 1
     n_unlabeled = len(logits) - n_labeled
@@ -249,8 +259,9 @@ def train(
 ) -> NDArray[np.float64]:
     """Train a network in place by mini-batches and Adam.
 
-    The steps run on one BLAS thread: their matrices are so small that more threads wait for each other longer than
-    they work. The result is therefore the same to the bit whatever the number of threads before.
+    The steps run on one BLAS thread: their matrices are so small that more threads wait for each
+    other longer than they work. The result is therefore the same to the bit whatever the number of
+    threads before.
 
     Parameters
     ----------
@@ -273,7 +284,9 @@ def train(
         The terms of ``Losses`` on the batch of every step.
     """
     picks = draw_batches(len(labeled), batch_size, n_steps, rng)  # (n_steps, B)
-    extra = unlabeled[draw_batches(len(unlabeled), unlabeled_batch_size, n_steps, rng)]  # (n_steps, U)
+    extra = unlabeled[
+        draw_batches(len(unlabeled), unlabeled_batch_size, n_steps, rng)
+    ]  # (n_steps, U)
     numbers = np.hstack([labeled[picks], extra])  # (n_steps, B + U)
 
     gradient = np.empty_like(network.params)
@@ -281,7 +294,10 @@ def train(
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
     steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    with one_thread("blas"), np.errstate(over="ignore", invalid="ignore"):  # checked once, at the end
+    with (
+        one_thread("blas"),
+        np.errstate(over="ignore", invalid="ignore"),
+    ):  # checked once, at the end
         for start in range(0, n_steps, steps_per_block):
             block = numbers[start : start + steps_per_block]
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
@@ -291,7 +307,9 @@ def train(
                     layers, gradients, X_batch, codes[batch], weights[batch], network.n_heads, gamma
                 )
                 optimizer.step(gradient)
-    if not all(np.isfinite(numbers).all() for numbers in (losses, network.params, optimizer.second)):
+    if not all(
+        np.isfinite(numbers).all() for numbers in (losses, network.params, optimizer.second)
+    ):
         raise ValueError(
             "Training diverged: numbers grew beyond what their type can hold; "
             "lower learning_rate, weight_decay or gamma, or rescale X (standardize=True does)."
@@ -299,7 +317,9 @@ def train(
     return losses
 
 
-def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_batches(
+    n_rows: int, size: int, n_steps: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
     """Row numbers for every step, (n_steps, min(size, n_rows)): shuffled passes over all rows, end to end.
 
     >>> draw_batches(3, 2, 3, np.random.default_rng(0))
@@ -318,8 +338,8 @@ def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator)
 class Adam:
     """Adam with decoupled weight decay on one flat buffer, all in place.
 
-    The moments are kept without their factors 1 - beta, which the step size and epsilon take up instead: ten
-    passes over the buffer a step and no temporary.
+    The moments are kept without their factors 1 - beta, which the step size and epsilon take up
+    instead: ten passes over the buffer a step and no temporary.
     """
 
     beta1, beta2, epsilon = 0.9, 0.999, 1e-8

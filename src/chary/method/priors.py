@@ -16,11 +16,13 @@ from chary.method.labels import Labels
 
 Codes = NDArray[np.intp]
 
-# What labels are to be good at: to be right on as many rows as possible, or on as large a share of every class.
+# What labels are to be good at: to be right on as many rows as possible, or on as large a share of
+# every class.
 AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 
 _SUM_TOLERANCE = 1e-6
-# A collapse: the class shares predicted are this far from those of the labels, and this much less varied.
+# A collapse: the class shares predicted are this far from those of the labels, and this much less
+# varied.
 _COLLAPSED, _NARROW = 0.4, 0.9
 _NAMED_CLASSES = 6  # of more, a sentence names none
 
@@ -36,10 +38,11 @@ _MAX_STEPS, _MAX_LEVELS = 100, 20  # of match_means, and of how sharp its softma
 def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     r"""Offset of each class with which the predictions have the wanted class proportions.
 
-    With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c (s_{ic} + b_c)` gives
-    class c to k_c rows, k being n p rounded to whole numbers by largest remainder. No other way to choose these
-    rows has a higher total score, and the same b serves new rows. Rows with equal scores go to one class together:
-    with them the counts are the nearest that were found (see ``match_counts``).
+    With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c
+    (s_{ic} + b_c)` gives class c to k_c rows, k being n p rounded to whole numbers by largest
+    remainder. No other way to choose these rows has a higher total score, and the same b serves new
+    rows. Rows with equal scores go to one class together: with them the counts are the nearest that
+    were found (see ``match_counts``).
 
     Parameters
     ----------
@@ -67,7 +70,8 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     target = target / target.sum()
     wanted = target > 0
     offset = np.full(len(columns), -np.inf)
-    # A row that two classes have an equal claim to goes where the scores lean, whatever the classes' names.
+    # A row that two classes have an equal claim to goes where the scores lean, whatever the
+    # classes' names.
     favor = columns.sum(axis=1) / columns.shape[1]
     counts = whole_counts(target[wanted], columns.shape[1], favor=favor[wanted])
     offset[wanted] = match_counts(columns[wanted] if not wanted.all() else columns, counts)
@@ -82,18 +86,21 @@ class ClassPrior(NamedTuple):
     aim: str = ACCURACY  # of AIMS
 
     @classmethod
-    def of(cls, class_prior: Any, labels: Labels, aim: str = ACCURACY, n_rows: int | None = None) -> ClassPrior:
+    def of(
+        cls, class_prior: Any, labels: Labels, aim: str = ACCURACY, n_rows: int | None = None
+    ) -> ClassPrior:
         """Resolve the parameters.
 
         Parameters
         ----------
         class_prior : None, "labeled", mapping or array-like
-            None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from each class to its
-            share, or the shares in the order of the classes.
+            None imposes nothing. "labeled": the proportions of the labelled rows. A mapping from
+            each class to its share, or the shares in the order of the classes.
         labels : Labels
         aim : {"accuracy", "balanced"}, default="accuracy"
         n_rows : int, default=None
-            Of which there are that many, where ``labels`` are not of all of them, but of all labelled ones.
+            Of which there are that many, where ``labels`` are not of all of them, but of all
+            labelled ones.
 
         Examples
         --------
@@ -135,9 +142,9 @@ class ClassPrior(NamedTuple):
 def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
     """The proportions (C,) of the unlabelled rows, if those of all n rows, labelled ones included, are given.
 
-    ``labeled`` (C,) is how many rows of each class are labelled. A class of which somewhat more rows are labelled
-    than its share allows is left with half a row; of far more (three standard deviations of a random table), the
-    share cannot be that of all rows.
+    ``labeled`` (C,) is how many rows of each class are labelled. A class of which somewhat more
+    rows are labelled than its share allows is left with half a row; of far more (three standard
+    deviations of a random table), the share cannot be that of all rows.
 
     >>> shares_of_rest(np.array([0.5, 0.5]), np.array([2, 1]), 8)
     array([0.4, 0.6])
@@ -152,7 +159,9 @@ def shares_of_rest(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
             f"class_prior says that {exact_percent(prior[worst])} of all {n_rows:,} rows are of a class that "
             f"{labeled[worst]:,} labelled rows have; give shares of all rows, labelled ones included."
         )
-    rest = np.maximum(expected - labeled, 0.5 * (prior > 0))  # new rows may be of any class that there is
+    rest = np.maximum(
+        expected - labeled, 0.5 * (prior > 0)
+    )  # new rows may be of any class that there is
     return rest / rest.sum()
 
 
@@ -178,10 +187,13 @@ def is_narrower(predicted: Codes, codes: Codes, n_classes: int) -> bool:
 
     .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
 
-    for the class shares :math:`\pi` and their entropy H: predictions that are spread more evenly than the labels
-    are not narrower.
+    for the class shares :math:`\pi` and their entropy H: predictions that are spread more evenly
+    than the labels are not narrower.
     """
-    entropies = [entr(np.bincount(some, minlength=n_classes) / len(some)).sum() for some in (predicted, codes)]
+    entropies = [
+        entr(np.bincount(some, minlength=n_classes) / len(some)).sum()
+        for some in (predicted, codes)
+    ]
     is_far = variation(predicted, codes, n_classes) >= _COLLAPSED
     return is_far and bool(entropies[0] <= _NARROW * entropies[1])
 
@@ -199,7 +211,10 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
         return "you told chary nothing about the share of each class among all rows"
     if len(prior) > _NAMED_CLASSES:
         return f"you told chary the share of each of the {len(prior)} classes"
-    parts = [f"{exact_percent(share)} are {name!r}" for share, name in zip(prior, classes.tolist(), strict=True)]
+    parts = [
+        f"{exact_percent(share)} are {name!r}"
+        for share, name in zip(prior, classes.tolist(), strict=True)
+    ]
     if isinstance(class_prior, str):
         return f"you told chary that the labelled rows have the proportions of all rows: {listed(parts)}"
     parts[0] = parts[0].replace(" are ", " of all rows are ", 1)
@@ -226,7 +241,11 @@ def _resolved(class_prior: Any, labels: Labels) -> Floats:
             f"class_prior={given!r} is not known; give 'labeled' or the share of each class."
         ) from None
     total = shares.sum()
-    if shares.shape != (len(names),) or not (shares >= 0).all() or not abs(total - 1) <= _SUM_TOLERANCE:
+    if (
+        shares.shape != (len(names),)
+        or not (shares >= 0).all()
+        or not abs(total - 1) <= _SUM_TOLERANCE
+    ):
         raise ValueError(
             f"class_prior={given!r} are not the shares of {len(names)} classes; give one number from 0 to 1 "
             "for each, which sum to 1."
@@ -237,27 +256,30 @@ def _resolved(class_prior: Any, labels: Labels) -> Floats:
 def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats:
     r"""The share of rows to give to each class, if a row of a rare class matters more than one of a common class.
 
-    Let z be the scores (none further than 7 below the highest of its row), centred in each row, divided by their
-    root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`: how sure of itself the model is that
-    gave the scores does not matter then.
+    Let z be the scores (none further than 7 below the highest of its row), centred in each row,
+    divided by their root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`: how
+    sure of itself the model is that gave the scores does not matter then.
 
-    Nothing is known of the class shares (``prior=None``): b maximises the information that the predictions carry,
+    Nothing is known of the class shares (``prior=None``): b maximises the information that the
+    predictions carry,
 
     .. math:: I(b) = H\Big(\frac{1}{n} \sum_i p_i\Big) - \frac{1}{n} \sum_i H(p_i), \qquad
         H(p) = -\sum_c p_c \log p_c,
 
-    which is large if every class is predicted, and each row clearly: boundaries come to lie where few rows are
-    (``most_informative``). The shares wanted are half-way from those that the scores have by themselves to the
-    mean of these p; all the way, common classes lose more than rare ones gain.
+    which is large if every class is predicted, and each row clearly: boundaries come to lie where
+    few rows are (``most_informative``). The shares wanted are half-way from those that the scores
+    have by themselves to the mean of these p; all the way, common classes lose more than rare ones
+    gain.
 
-    The shares :math:`\pi` are known: b is such that the mean of p is :math:`\pi`, and row i goes to the class with
-    the highest :math:`p_{ic} / \pi_c`. If p is right, no other labels have a higher balanced accuracy.
+    The shares :math:`\pi` are known: b is such that the mean of p is :math:`\pi`, and row i goes to
+    the class with the highest :math:`p_{ic} / \pi_c`. If p is right, no other labels have a higher
+    balanced accuracy.
 
     Parameters
     ----------
     scores : array-like of shape (n, C)
-        Logits or log-probabilities, finite. Of more than 100,000 rows every k-th is used, in an order that only
-        depends on what the rows hold.
+        Logits or log-probabilities, finite. Of more than 100,000 rows every k-th is used, in an
+        order that only depends on what the rows hold.
     prior : array-like of shape (C,), default=None
         Shares of these rows, all above 0.
 
@@ -282,19 +304,29 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
     own = np.bincount(columns.argmax(axis=0), minlength=n_classes) / n_rows
     z = _on_common_scale(_some_rows(columns))
     if prior is None:
-        shares = (1 - HALF_WAY) * own + HALF_WAY * softmax(z + most_informative(z)[:, None], axis=0).mean(axis=1)
+        shares = (1 - HALF_WAY) * own + HALF_WAY * softmax(
+            z + most_informative(z)[:, None], axis=0
+        ).mean(axis=1)
     else:
         known = np.asarray(prior, dtype=np.float64)
-        raised = z + (match_means(z, known, np.zeros(n_classes), 0.1 / z.shape[1]) - np.log(known))[:, None]
+        raised = (
+            z
+            + (match_means(z, known, np.zeros(n_classes), 0.1 / z.shape[1]) - np.log(known))[
+                :, None
+            ]
+        )
         shares = np.bincount(raised.argmax(axis=0), minlength=n_classes) / z.shape[1]
-    shares = np.maximum(shares, 0.5 / n_rows)  # of a class without a row, a new row may be one all the same
+    shares = np.maximum(
+        shares, 0.5 / n_rows
+    )  # of a class without a row, a new row may be one all the same
     return shares / shares.sum()
 
 
 def most_informative(columns: Floats) -> Floats:
     """Offsets (C,), with mean 0, at the top of ``information`` nearest to where all classes are as frequent.
 
-    There no class is so far down that it could not be felt; from there L-BFGS climbs with the exact gradient.
+    There no class is so far down that it could not be felt; from there L-BFGS climbs with the exact
+    gradient.
 
     >>> z = np.array([[4.0, 4.2, 0.0, 0.1], [0.0, 0.0, 3.0, 3.0]])
     >>> offset = most_informative(z)
@@ -302,13 +334,17 @@ def most_informative(columns: Floats) -> Floats:
     True
     """
     n_classes = len(columns)
-    start = match_means(columns, np.full(n_classes, 1 / n_classes), np.zeros(n_classes), 0.1 / columns.shape[1])
+    start = match_means(
+        columns, np.full(n_classes, 1 / n_classes), np.zeros(n_classes), 0.1 / columns.shape[1]
+    )
 
     def falling(offset: Floats) -> tuple[float, Floats]:
         height, slope = information(columns, offset)
         return -height, -slope
 
-    found = minimize(falling, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-12})
+    found = minimize(
+        falling, start, jac=True, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 1e-12}
+    )
     offset: Floats = found.x
     return offset - offset.mean()
 
@@ -319,7 +355,8 @@ def information(columns: Floats, offset: Floats) -> tuple[float, Floats]:
     With m the mean of the p_i and :math:`g_{ic} = \log p_{ic} - \log m_c`,
 
     .. math:: I = \frac{1}{n} \sum_{ic} p_{ic} g_{ic}, \qquad
-        \frac{\partial I}{\partial b_k} = \frac{1}{n} \sum_i p_{ik} \Big(g_{ik} - \sum_c p_{ic} g_{ic}\Big).
+        \frac{\partial I}{\partial b_k} = \frac{1}{n} \sum_i p_{ik} \Big(g_{ik} - \sum_c p_{ic}
+        g_{ic}\Big).
     """
     gain = columns + offset[:, None]  # log p at first
     gain -= gain.max(axis=0)
@@ -344,7 +381,9 @@ def _content_order(columns: Floats) -> Codes:
     """Row numbers in an order by what the rows hold: how a table is sorted then changes nothing."""
     by_class = np.random.default_rng(0).standard_normal(len(columns))
     # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
-    return np.argsort(((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable")
+    return np.argsort(
+        ((columns - columns.max(axis=0)) * by_class[:, None]).sum(axis=0), kind="stable"
+    )
 
 
 def _some_rows(columns: Floats) -> Floats:
@@ -373,12 +412,14 @@ def whole_counts(shares: Floats, n: int, favor: Floats | None = None) -> Codes:
 def match_counts(columns: Floats, counts: Codes) -> Floats:
     r"""Offsets b with which class c has the highest raised score in k_c rows.
 
-    With the scores s_ic as columns (C, n), b solves the dual of the best assignment of rows to classes of sizes k,
+    With the scores s_ic as columns (C, n), b solves the dual of the best assignment of rows to
+    classes of sizes k,
 
     .. math:: \min_b \; \sum_i \max_c (s_{ic} + b_c) - \sum_c k_c b_c.
 
-    Of all solutions it is the one in the middle, which does not depend on the order of the rows. Rows with equal
-    scores cannot be told apart and go to one side, of two classes the one that leaves the counts nearest.
+    Of all solutions it is the one in the middle, which does not depend on the order of the rows.
+    Rows with equal scores cannot be told apart and go to one side, of two classes the one that
+    leaves the counts nearest.
 
     >>> match_counts(np.array([[2.0, 1.5, 1.0, 0.2], [0.0, 0.0, 0.0, 0.0]]), np.array([2, 2]))
     array([0.  , 1.25])
@@ -392,7 +433,9 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
     offset = np.zeros(n_classes)
     offset[filled] = match_counts(columns[filled], counts[filled])
     best = (columns[filled] + offset[filled, None]).max(axis=0)  # (n,)
-    for c in np.flatnonzero(~filled):  # too small a class to have one of these rows, but perhaps a new one
+    for c in np.flatnonzero(
+        ~filled
+    ):  # too small a class to have one of these rows, but perhaps a new one
         offset[c] = _cut(np.unique(best - columns[c]), 0)
     return offset
 
@@ -400,8 +443,9 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
 def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
     """From an offset on, those with which the mean softmax is within a tolerance of the shares, if steps suffice.
 
-    Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes at most by the
-    factor e^r; therefore the share log(1 + r) / r of a Newton step always descends, and no search is needed.
+    Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes
+    at most by the factor e^r; therefore the share log(1 + r) / r of a Newton step always descends,
+    and no search is needed.
     """
     for _ in range(_MAX_STEPS):
         log_mean, curvature = _soft_moments(columns, offset)
@@ -409,9 +453,12 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
         if np.abs(missing).max() <= tolerance:
             return offset
         if (missing > np.maximum(0.99 * shares, tolerance)).any():
-            offset = offset + np.log(shares) - log_mean  # far off and flat: this step always descends too
+            offset = (
+                offset + np.log(shares) - log_mean
+            )  # far off and flat: this step always descends too
             continue
-        # The problem does not change when all offsets move together: the added ones fix that direction.
+        # The problem does not change when all offsets move together: the added ones fix that
+        # direction.
         step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]
         r = np.ptp(step)
         offset = offset + step * (np.log1p(r) / max(r, np.finfo(np.float64).tiny))
@@ -422,7 +469,9 @@ def score_columns(scores: ArrayLike) -> Floats:
     """Scores (n, C), checked, as contiguous columns (C, n): a pass over a class is a pass over memory."""
     columns = np.ascontiguousarray(np.asarray(scores, dtype=np.float64).T)
     if not np.isfinite(columns).all():
-        raise ValueError("scores hold NaN or infinity; give logits, or logarithms of probabilities above 0.")
+        raise ValueError(
+            "scores hold NaN or infinity; give logits, or logarithms of probabilities above 0."
+        )
     return columns
 
 
@@ -463,7 +512,10 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
     for sharpness in 4.0 ** np.arange(_MAX_LEVELS) / (np.ptp(columns, axis=0).max() or 1.0):
         if not fewest:
             break
-        offset = match_means(sharpness * columns, counts / n_rows, sharpness * offset, 0.25 / n_rows) / sharpness
+        offset = (
+            match_means(sharpness * columns, counts / n_rows, sharpness * offset, 0.25 / n_rows)
+            / sharpness
+        )
         if (found := n_misplaced(offset)) < fewest:
             nearest, fewest = offset, found
     middle = nearest + _to_middle(columns + nearest[:, None])
@@ -473,12 +525,15 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
 def _to_middle(columns: Floats) -> Floats:
     """What to add to offsets so that they lie in the middle of those that give every row the same class.
 
-    Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each pair (c, d)
-    makes a graph; the shortest paths from each class are the corners of the set of such b.
+    Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each
+    pair (c, d) makes a graph; the shortest paths from each class are the corners of the set of such
+    b.
     """
     owner, n_classes = columns.argmax(axis=0), len(columns)
     members = [columns[:, owner == c] for c in range(n_classes)]
-    limits = np.array([(own[c] - own).min(axis=1, initial=np.inf) for c, own in enumerate(members)])  # (C, C)
+    limits = np.array(
+        [(own[c] - own).min(axis=1, initial=np.inf) for c, own in enumerate(members)]
+    )  # (C, C)
     limits[np.diag_indices(n_classes)] = 0
     for c in range(n_classes):
         limits = np.minimum(limits, limits[:, c, None] + limits[c])

@@ -36,50 +36,56 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Labels unlabelled rows in rounds with any classifier, accepting only what it can trust.
 
-    The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a policy
-    accepts the labels that are trusted enough, and the classifier is fitted anew with them, from random
-    weights or from those it has (``warm_start``). It ends when every
-    row that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
-    ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted label.
+    The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a
+    policy accepts the labels that are trusted enough, and the classifier is fitted anew with them,
+    from random weights or from those it has (``warm_start``). It ends when every row that takes
+    part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
+    ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted
+    label.
 
     Parameters
     ----------
     estimator : classifier, default=None
-        Any classifier with ``predict_proba`` or ``decision_function``, or a Pipeline that ends in one; it is
-        cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
+        Any classifier with ``predict_proba`` or ``decision_function``, or a Pipeline that ends in
+        one; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
         None: ``DiverseEnsembleClassifier()``.
     policy : policy, default=None
-        Which labels to accept in a round, see ``chary.method.policies``. None: ``Curriculum(step=0.4)``.
+        Which labels to accept in a round, see ``chary.method.policies``. None:
+        ``Curriculum(step=0.4)``.
     confidence : str or callable, default="t_similarity"
         ``"t_similarity"``: agreement of the members of the classifier: the heads of a
         ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier.
         ``"t_share"``: the share of the predicted class in that agreement.
-        One of ``chary.method.CONFIDENCES``, such as ``"max_probability"`` (also ``"softmax"``): of its class
-        probabilities.
-        A callable ``(fitted estimator, X) -> (n,)`` or class-wise ``(n, C)``, high where confident.
+        One of ``chary.method.CONFIDENCES``, such as ``"max_probability"`` (also ``"softmax"``): of
+        its class probabilities. A callable ``(fitted estimator, X) -> (n,)`` or class-wise
+        ``(n, C)``, high where confident.
     max_rounds : int, default=5
         Most rounds; with 0 the classifier is the supervised one.
     class_prior : None, "labeled", mapping or array-like, default=None
-        Class proportions of all rows, if you know them: in every round and at the end, unlabelled rows are
-        predicted so that all rows together have them. "labeled": they are those of the labelled rows.
-        ``docs/how-to/class-shares.md`` says when that hurts.
+        Class proportions of all rows, if you know them: in every round and at the end, unlabelled
+        rows are predicted so that all rows together have them. "labeled": they are those of the
+        labelled rows. ``docs/how-to/class-shares.md`` says when that hurts.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        "balanced": a rare class is as important as a common one. When the rounds are over, boundaries between
-        classes are moved for it, see ``chary.method.balanced_shares``; plain accuracy may fall.
+        "balanced": a rare class is as important as a common one. When the rounds are over,
+        boundaries between classes are moved for it, see ``chary.method.balanced_shares``; plain
+        accuracy may fall.
     balance_weights : bool, default=False
         Weigh accepted rows so that together they count as much as the given labels do.
     warm_start : bool, default=False
-        Start each refit from the weights of the round before, with a new optimiser and as many steps, in place of
-        random weights. For a classifier whose ``fit`` takes ``start_from``, as ``DiverseEnsembleClassifier``.
-        It is about the rounds of one ``fit``: another ``fit`` starts from nothing.
+        Start each refit from the weights of the round before, with a new optimiser and as many
+        steps, in place of random weights. For a classifier whose ``fit`` takes ``start_from``, as
+        ``DiverseEnsembleClassifier``. It is about the rounds of one ``fit``: another ``fit`` starts
+        from nothing.
     max_pool : int, default=None
-        Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it bounds their cost.
-        The others are never accepted, but a class prior is met on all rows. None: all take part.
+        Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it
+        bounds their cost. The others are never accepted, but a class prior is met on all rows.
+        None: all take part.
     unlabeled : label or None, default=-1
-        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing values only.
+        Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
+        values only.
     random_state : int, Generator, RandomState or None, default=None
-        Seeds every ``random_state`` of ``estimator`` that is None, and draws ``max_pool`` rows. The same seed
-        serves in every round.
+        Seeds every ``random_state`` of ``estimator`` that is None, and draws ``max_pool`` rows. The
+        same seed serves in every round.
     verbose : bool, default=False
         Show each round as it ends.
 
@@ -88,22 +94,23 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     estimator_ : the classifier of the last fit.
     classes_ : array of shape (C,)
     transduction_ : array of shape (n,)
-        The labels of the rows given to ``fit``: as given, as accepted, or ``unlabeled`` (None where missing
-        values alone are the marker) where never accepted.
+        The labels of the rows given to ``fit``: as given, as accepted, or ``unlabeled`` (None where
+        missing values alone are the marker) where never accepted.
     labeled_iter_ : array of shape (n,)
         0 where the label was given, the round in which it was accepted, -1 where never.
     confidence_ : array of shape (n,)
         Confidence when accepted; 1 where the label was given, NaN where never accepted.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        What is added to the log-probabilities of ``estimator_`` for ``class_prior`` and ``aim``; zeros without.
+        What is added to the log-probabilities of ``estimator_`` for ``class_prior`` and ``aim``;
+        zeros without.
     n_rounds_ : int
         Rounds that accepted something.
     termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
     history_ : list of dict, one for each round
-        ``round``, ``n_pool``, ``n_accepted``, ``accepted`` (class -> count), ``mean_confidence`` (of the
-        accepted), what the policy ``used`` (its thresholds), and ``seconds``,
-        which a model file leaves out.
+        ``round``, ``n_pool``, ``n_accepted``, ``accepted`` (class -> count), ``mean_confidence``
+        (of the accepted), what the policy ``used`` (its thresholds), and ``seconds``, which a model
+        file leaves out.
 
     See Also
     --------
@@ -171,7 +178,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike | Labels, sample_weight: ArrayLike | None = None, *, initial: Any = None
+        self,
+        X: Any,
+        y: ArrayLike | Labels,
+        sample_weight: ArrayLike | None = None,
+        *,
+        initial: Any = None,
     ) -> SelfTrainingClassifier:
         """Label the unlabelled rows in rounds.
 
@@ -182,7 +194,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         y : array-like of shape (n,), or Labels
             Labels; missing or ``unlabeled`` where there is none.
         sample_weight : array-like of shape (n,), default=None
-            Handed to the classifier with the rows it belongs to, also once their labels are accepted.
+            Handed to the classifier with the rows it belongs to, also once their labels are
+            accepted.
         initial : fitted classifier, default=None
             Taken in place of the first fit, so that several policies can share one.
         """
@@ -192,14 +205,18 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_consistent_length(X, labels.codes)
         self._check_finite(X)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, labels.codes, ensure_non_negative=True)
+            sample_weight = check_sample_weight(
+                sample_weight, labels.codes, ensure_non_negative=True
+            )
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
         rows = self._taking_part(labels.labeled)
         data = _TrainingData(X, labels, sample_weight, self.balance_weights, prior)
         codes = labels.codes.copy()
-        likeliest = data._replace(prior=prior._replace(aim=ACCURACY))  # labels to learn from should be right
+        likeliest = data._replace(
+            prior=prior._replace(aim=ACCURACY)
+        )  # labels to learn from should be right
         codes[rows] = self._run(likeliest.part(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
         if len(rows) < len(codes) or prior.aim != ACCURACY:
@@ -240,18 +257,30 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                 first = view.posterior if first is None else first
                 view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
             accepted, used = policy.accept(view)
-            if not isinstance(accepted, np.ndarray) or accepted.dtype.kind != "b" or len(accepted) != len(pool):
-                raise ValueError(f"The Decision of {policy!r} must hold a boolean array, one for each row.")
+            if (
+                not isinstance(accepted, np.ndarray)
+                or accepted.dtype.kind != "b"
+                or len(accepted) != len(pool)
+            ):
+                raise ValueError(
+                    f"The Decision of {policy!r} must hold a boolean array, one for each row."
+                )
             if not accepted.any():
                 self.termination_condition_ = "no_change"
                 break
             if policy.rescore:  # earlier labels are taken back
-                codes[unlabeled], self.labeled_iter_[unlabeled], self.confidence_[unlabeled] = -1, -1, np.nan
+                codes[unlabeled], self.labeled_iter_[unlabeled], self.confidence_[unlabeled] = (
+                    -1,
+                    -1,
+                    np.nan,
+                )
             rows = pool[accepted]
             codes[rows] = view.prediction[accepted]
             self.labeled_iter_[rows] = number
             self.confidence_[rows] = view.confidence[accepted]
-            self._adopt(data.fit(template, codes, self.estimator_ if self.warm_start else None), data)
+            self._adopt(
+                data.fit(template, codes, self.estimator_ if self.warm_start else None), data
+            )
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
             self._record(view, accepted, used, perf_counter() - start)
@@ -273,7 +302,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         def scores(X: Any) -> tuple[Floats]:
             return (log_of(probabilities(estimator, X)),)
 
-        self.class_bias_ = data.prior.offset(lambda: in_blocks_of_rows(scores, data.X, data.labels.rest)[0])
+        self.class_bias_ = data.prior.offset(
+            lambda: in_blocks_of_rows(scores, data.X, data.labels.rest)[0]
+        )
 
     @property
     def _is_biased(self) -> bool:
@@ -284,7 +315,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             return probs
         return softmax(log_of(probs) + self.class_bias_)
 
-    def _record(self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float) -> None:
+    def _record(
+        self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float
+    ) -> None:
         counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
         record: dict[str, Any] = {
             "round": view.number,
@@ -361,7 +394,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if getattr(getattr(X, "dtype", None), "kind", "") == "f":
             allow_nan = get_tags(self._base_estimator()).input_tags.allow_nan
             values = X.data if hasattr(X, "toarray") else X
-            assert_all_finite(values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X")
+            assert_all_finite(
+                values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X"
+            )
 
     def _scores(self, X: Any) -> Scores:
         estimator = self.estimator_
@@ -379,13 +414,17 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         else:
             probs, members = probabilities(estimator, X), member_probabilities(estimator, X)
         weights = getattr(last_step(estimator), "head_weights_", None)
-        return scores_of(self._with_prior(probs), self.confidence, self._with_prior(members), weights)
+        return scores_of(
+            self._with_prior(probs), self.confidence, self._with_prior(members), weights
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self._base_estimator())
         tags.input_tags = inner.input_tags
-        tags.classifier_tags.multi_class = inner.classifier_tags is None or inner.classifier_tags.multi_class
+        tags.classifier_tags.multi_class = (
+            inner.classifier_tags is None or inner.classifier_tags.multi_class
+        )
         return tags
 
 
@@ -403,7 +442,9 @@ class _TrainingData(NamedTuple):
         if len(rows) == len(self.labels.codes):
             return self
         weight = None if self.sample_weight is None else self.sample_weight[rows]
-        return self._replace(X=safe_indexing(self.X, rows), labels=self.labels.part(rows), sample_weight=weight)
+        return self._replace(
+            X=safe_indexing(self.X, rows), labels=self.labels.part(rows), sample_weight=weight
+        )
 
     def fit(self, template: Any, codes: NDArray[np.intp], start_from: Any = None) -> Any:
         """A clone fitted on the rows that have a label, and on the others where it can use them."""

@@ -47,18 +47,24 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bo
 
 
 def selection_biased(
-    X: ArrayLike, y: ArrayLike, n_labeled: int, r: float, alpha: float = 1.0, random_state: Any = None
+    X: ArrayLike,
+    y: ArrayLike,
+    n_labeled: int,
+    r: float,
+    alpha: float = 1.0,
+    random_state: Any = None,
 ) -> NDArray[np.bool_]:
     """Label rows far out along the first principal component of their class: the paper's ``SSB``.
 
-    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with ::
+    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with
+    ::
 
         P(s = 1 | x, y = c)  =  (1 - alpha) / n_c  +  alpha exp(r |proj_1(x)|) / beta,
 
     where proj_1 is the score on the first principal component of the n_c rows of the class and beta
-    makes the second term sum to one. It is computed in log space, so that ``r |proj_1|`` may be in the
-    hundreds, and drawn by the Gumbel top-k trick: the k largest of log P + Gumbel noise are distributed
-    exactly as k successive draws.
+    makes the second term sum to one. It is computed in log space, so that ``r |proj_1|`` may be in
+    the hundreds, and drawn by the Gumbel top-k trick: the k largest of log P + Gumbel noise are
+    distributed exactly as k successive draws.
 
     Parameters
     ----------
@@ -91,7 +97,9 @@ def selection_biased(
     n = sum(map(len, rows_of_class))
     check_consistent_length(features, y)
     if not (r > 0 and 0 <= alpha <= 1):
-        raise ValueError(f"r must be positive, and alpha from 0 (uniform) to 1 (biased); got {r!r} and {alpha!r}.")
+        raise ValueError(
+            f"r must be positive, and alpha from 0 (uniform) to 1 (biased); got {r!r} and {alpha!r}."
+        )
     shares = np.array([len(rows) / n for rows in rows_of_class])
     counts = _apportion(n_labeled, shares, rows_of_class, classes)
     rng = np.random.default_rng(random_state)
@@ -134,13 +142,18 @@ def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
     """For each class, the rows that carry it."""
     classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
     if len(classes) < 2 or sizes.min() < 2:
-        raise ValueError(f"y has the classes {classes} with {sizes} rows; give two or more of each.")
+        raise ValueError(
+            f"y has the classes {classes} with {sizes} rows; give two or more of each."
+        )
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(sizes)[:-1]), classes
 
 
 def _apportion(
-    n_labeled: int, shares: NDArray[np.float64], rows_of_class: list[NDArray[np.intp]], classes: NDArray[Any]
+    n_labeled: int,
+    shares: NDArray[np.float64],
+    rows_of_class: list[NDArray[np.intp]],
+    classes: NDArray[Any],
 ) -> NDArray[np.intp]:
     """Whole numbers of labels per class that add up: largest remainders, at least one each."""
     sizes = np.array([len(rows) for rows in rows_of_class])

@@ -1,7 +1,7 @@
 """Tree ensembles of scikit-learn as plain arrays, and the same predictions from them.
 
-A model file holds these arrays, so that it depends on no version of scikit-learn; to predict, they are put into
-the compiled trees of the installed one.
+A model file holds these arrays, so that it depends on no version of scikit-learn; to predict, they
+are put into the compiled trees of the installed one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from chary._sklearn import Nodes, boosting_nodes, compiled_boosting_tree, compiled_forest_tree, forest_nodes
+from chary._sklearn import (
+    Nodes,
+    boosting_nodes,
+    compiled_boosting_tree,
+    compiled_forest_tree,
+    forest_nodes,
+)
 from chary.method.confidence import Floats, softmax
 
 
@@ -27,7 +33,9 @@ class Trees:
 
     size: NDArray[np.int32]  # (T,) nodes of each tree
     feature: NDArray[np.int32]  # (N,) -1 at a leaf
-    threshold: NDArray[np.float64]  # (N,) infinite where a tree parts missing values from all others
+    threshold: NDArray[
+        np.float64
+    ]  # (N,) infinite where a tree parts missing values from all others
     left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
     right: NDArray[np.int32]  # (N,)
     missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
@@ -36,7 +44,9 @@ class Trees:
     @classmethod
     def of(cls, trees: list[Nodes]) -> Trees:
         """Trees one after another; what scikit-learn leaves in the fields that a leaf does not need is dropped."""
-        feature, threshold, left, right, missing_left, value = map(np.concatenate, zip(*trees, strict=True))
+        feature, threshold, left, right, missing_left, value = map(
+            np.concatenate, zip(*trees, strict=True)
+        )
         leaf = feature < 0
         return cls(
             np.array([len(tree.feature) for tree in trees], np.int32),
@@ -54,7 +64,10 @@ class Trees:
         value[self.feature < 0] = self.value
         columns = (self.feature, self.threshold, self.left, self.right, self.missing_left, value)
         bounds = np.cumsum(self.size)[:-1]
-        return [Nodes(*parts) for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)]
+        return [
+            Nodes(*parts)
+            for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)
+        ]
 
     def whole(self, n_features: int, width: int) -> bool:
         """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back.
@@ -105,18 +118,23 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
         """Label of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def _compiled(self, compiled: Callable[[Nodes], Callable[[Any], Floats]]) -> list[Callable[[Any], Floats]]:
+    def _compiled(
+        self, compiled: Callable[[Nodes], Callable[[Any], Floats]]
+    ) -> list[Callable[[Any], Floats]]:
         known = vars(self).get("_compiled_trees")
         if known is None or known[0] is not self.trees_:
-            known = self._compiled_trees = self.trees_, [compiled(nodes) for nodes in self.trees_.each()]
+            known = self._compiled_trees = (
+                self.trees_,
+                [compiled(nodes) for nodes in self.trees_.each()],
+            )
         return known[1]
 
 
 class PlainForest(_PlainTrees):
     """Extremely randomised trees as plain arrays: what a model file holds of an ``ExtraTreesClassifier``.
 
-    Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are dense, in
-    single precision as scikit-learn takes them; missing values are allowed.
+    Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are
+    dense, in single precision as scikit-learn takes them; missing values are allowed.
 
     Parameters
     ----------
@@ -132,20 +150,26 @@ class PlainForest(_PlainTrees):
 
     def _take(self, forest: Any) -> PlainForest:
         if forest.n_outputs_ != 1:
-            raise ValueError(f"An {type(forest).__name__} with several targets cannot be saved; fit one for each.")
+            raise ValueError(
+                f"An {type(forest).__name__} with several targets cannot be saved; fit one for each."
+            )
         self.trees_ = Trees.of(forest_nodes(forest))
         return super()._take(forest)
 
     def whole(self) -> bool:
         """Whether what was put together from a file is a forest."""
-        return self.trees_.whole(self.n_features_in_, len(self.classes_)) and bool((self.trees_.value >= 0).all())
+        return self.trees_.whole(self.n_features_in_, len(self.classes_)) and bool(
+            (self.trees_.value >= 0).all()
+        )
 
     def predict_proba(self, X: Any) -> Floats:
         """Class probabilities (n, C)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
         total = np.zeros((len(X), len(self.classes_)))
-        for predict in self._compiled(lambda nodes: compiled_forest_tree(nodes, self.n_features_in_)):
+        for predict in self._compiled(
+            lambda nodes: compiled_forest_tree(nodes, self.n_features_in_)
+        ):
             total += predict(X)
         total /= len(self.trees_.size)
         return total
@@ -154,8 +178,9 @@ class PlainForest(_PlainTrees):
 class PlainBoosting(_PlainTrees):
     """Gradient boosting as plain arrays: what a model file holds of a ``HistGradientBoostingClassifier``.
 
-    Its decision values are a start value plus, of each tree, the value of the leaf that a row comes to: one column
-    for two classes, otherwise one for each class. Rows are dense; missing values are allowed.
+    Its decision values are a start value plus, of each tree, the value of the leaf that a row comes
+    to: one column for two classes, otherwise one for each class. Rows are dense; missing values are
+    allowed.
 
     Parameters
     ----------
@@ -205,7 +230,10 @@ class PlainBoosting(_PlainTrees):
         return total[:, 0] if K == 1 else total
 
 
-_PLAIN: dict[type, Any] = {ExtraTreesClassifier: PlainForest, HistGradientBoostingClassifier: PlainBoosting}
+_PLAIN: dict[type, Any] = {
+    ExtraTreesClassifier: PlainForest,
+    HistGradientBoostingClassifier: PlainBoosting,
+}
 
 
 def plain_trees(estimator: Any) -> Any:

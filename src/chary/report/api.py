@@ -22,7 +22,14 @@ from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.sheet import draw_sheet, keep_copy, refuse_to_lose_answers, unlabelled_rows
-from chary.labelling import Diagnosis, LabeledTable, Predictor, diagnose_table, label_table, predict_table
+from chary.labelling import (
+    Diagnosis,
+    LabeledTable,
+    Predictor,
+    diagnose_table,
+    label_table,
+    predict_table,
+)
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import Explainer, explainer
 from chary.labelling.label import Pace, write_rows_to_check
@@ -77,8 +84,8 @@ def label(
     unlabeled : str or sequence of str, default=None
         Cell values that mean "no label", besides empty cells.
     classes : str or sequence of str, default=()
-        Cell values that are classes though they look like no answer, as "unknown" or 99 do: without it, or
-        ``unlabeled``, these are refused.
+        Cell values that are classes though they look like no answer, as "unknown" or 99 do: without
+        it, or ``unlabeled``, these are refused.
     drop : sequence of column names, default=()
         Columns to leave out.
     categorical, numeric, identifier : sequences of column names, default=()
@@ -86,34 +93,38 @@ def label(
     missing : sequence of str, default=()
         Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
     dates : str or sequence of str, default=()
-        How dates such as 03/04/2024 are meant where a column does not show it: ``"day-first"``, ``"month-first"``
-        or ``"year-first"``; ``"start=month-first"`` for one column.
+        How dates such as 03/04/2024 are meant where a column does not show it: ``"day-first"``,
+        ``"month-first"`` or ``"year-first"``; ``"start=month-first"`` for one column.
     text : sequence of column names, default=()
         Columns to read as free text.
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
-        The model. "mixed": a linear model, trees and boosting together. "network": that of the paper.
-        "auto": "mixed", unless strongly biased labels make it fail, or "boosting" above 20,000 labels
-        (``docs/explanation/defaults.md``). A scikit-learn classifier is cloned and fitted to chary's features.
+        The model. "mixed": a linear model, trees and boosting together. "network": that of the
+        paper. "auto": "mixed", unless strongly biased labels make it fail, or "boosting" above
+        20,000 labels (``docs/explanation/defaults.md``). A scikit-learn classifier is cloned and
+        fitted to chary's features.
     rounds : int, default=None
-        How often the model is fitted anew with its own most trusted labels. None: the network once, others not
-        at all; with an audit only if once proves clearly better on it.
+        How often the model is fitted anew with its own most trusted labels. None: the network once,
+        others not at all; with an audit only if once proves clearly better on it.
     audit : path, default=None
-        A sheet of randomly drawn rows with a person's labels. The model is judged on them, then learns from them.
+        A sheet of randomly drawn rows with a person's labels. The model is judged on them, then
+        learns from them.
     checked : path, default=None
-        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from them as from any
-        other label; no accuracy is computed from them.
+        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from
+        them as from any other label; no accuracy is computed from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        Are rare classes as important as common ones? Then "balanced": boundaries between classes are moved so that
-        a larger share of each class is found on average. Plain accuracy may fall. Whoever learns, and with a class
-        prior or an audit, too: ``docs/how-to/rare-classes.md`` says how.
+        Are rare classes as important as common ones? Then "balanced": boundaries between classes
+        are moved so that a larger share of each class is found on average. Plain accuracy may fall.
+        Whoever learns, and with a class prior or an audit, too: ``docs/how-to/rare-classes.md``
+        says how.
     error : float, default=None
-        The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit. Which rows can
-        be accepted is in ``accept`` and in the column ``chary_accept`` then; given and audited labels always can.
+        The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit.
+        Which rows can be accepted is in ``accept`` and in the column ``chary_accept`` then; given
+        and audited labels always can.
     explain : bool, default=False
-        Whether to find the two or three cells that decide each new label, as text in the column ``chary_why``: up
-        to 160 predictions a row.
+        Whether to find the two or three cells that decide each new label, as text in the column
+        ``chary_why``: up to 160 predictions a row.
     seed : int, default=0
         The same seed gives the same result.
     delimiter : str, default=None
@@ -123,7 +134,8 @@ def label(
     sheet : str, default=None
         Of an Excel workbook that has several.
     header_row : int, default=None
-        The row of a CSV or an Excel sheet, counted from 1, that holds the column names; None: found out.
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names; None: found
+        out.
 
     See Also
     --------
@@ -159,8 +171,8 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     target : str
         The column that holds the labels; cells without one are missing.
     **options
-        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``, ``classes``,
-        ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
+        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``,
+        ``classes``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
         ``text``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
 
     See Also
@@ -189,16 +201,17 @@ def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options:
     labels : str, or two of them
         The column of labels under test; several are also compared.
     audit : path or array of shape (n,)
-        A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where nobody looked:
-        then the figures hold only if the rows looked at were drawn at random from all, which cannot be checked.
-        A pandas Series is aligned by its index, with that of a pandas frame or with row numbers from 0.
+        A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where
+        nobody looked: then the figures hold only if the rows looked at were drawn at random from
+        all, which cannot be checked. A pandas Series is aligned by its index, with that of a pandas
+        frame or with row numbers from 0.
     level : float, default=0.95
         Of the intervals.
     **options
-        ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to slice by;
-        ``error``, the largest share of wrong labels among those to accept; ``annotator``, further people's sheets;
-        ``unlabeled`` as in ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``
-        and ``header_row``.
+        ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to
+        slice by; ``error``, the largest share of wrong labels among those to accept; ``annotator``,
+        further people's sheets; ``unlabeled`` as in ``label``; for a path also ``delimiter``,
+        ``encoding``, ``sheet`` and ``header_row``.
 
     Examples
     --------
@@ -225,8 +238,8 @@ def draw_rows(
 ) -> None:
     """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
 
-    Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. Where a smaller sheet of the
-    table is already, rows are added to it and its answers stay.
+    Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. Where a
+    smaller sheet of the table is already, rows are added to it and its answers stay.
 
     Parameters
     ----------
@@ -242,9 +255,9 @@ def draw_rows(
         Whether to draw anew in place of what is there; a sheet that holds answers is refused.
     **options
         ``discard_answers``, to draw anew even in place of answers, of which a copy is kept;
-        ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns that it shows
-        although the label can be told from them; ``seed``; ``unlabeled`` as in ``label``; for a
-        path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
+        ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns
+        that it shows although the label can be told from them; ``seed``; ``unlabeled`` as in
+        ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
     chosen = Options.of("judge", labels=labels, force=force, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
@@ -254,8 +267,8 @@ def draw_rows(
 def load(path: str | os.PathLike[str]) -> TableModel:
     """Read a model that was made from a table: ``result.save(path)``, or by the command line.
 
-    Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and a damaged one
-    is refused. Nobody can tell from the file whether it predicts well or honestly
+    Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and
+    a damaged one is refused. Nobody can tell from the file whether it predicts well or honestly
     (``docs/reference/reliability.md``).
 
     Parameters
@@ -282,7 +295,11 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 
 
 def predictor(
-    model: Any, *, columns: Sequence[str] = (), probabilities: bool = False, threshold: float | None = None
+    model: Any,
+    *,
+    columns: Sequence[str] = (),
+    probabilities: bool = False,
+    threshold: float | None = None,
 ) -> Predictor:
     """A function from an iterator of record batches to one of their labels, for engines that spread them.
 
@@ -311,26 +328,32 @@ def predictor(
     >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
     [['a', 'a'], ['b']]
     """
-    how: dict[str, Any] = {"columns": columns, "probabilities": probabilities, "threshold": threshold}
+    how: dict[str, Any] = {
+        "columns": columns,
+        "probabilities": probabilities,
+        "threshold": threshold,
+    }
     if isinstance(model, (str, os.PathLike)):
         return Predictor.from_file(model, **how)
-    return Predictor(model_bytes(model.pipeline) if isinstance(model, TableModel) else bytes(model), **how)
+    return Predictor(
+        model_bytes(model.pipeline) if isinstance(model, TableModel) else bytes(model), **how
+    )
 
 
 def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: Any) -> Any:
     """Why these labels: the two or three cells that decide each, and what every column adds.
 
-    A cell speaks for a label if the model would be less sure of it with the cells of other rows in its place: see
-    ``chary.labelling.explain.effects``. This tells what the model goes by, not what is true of the world. The
-    cost is up to 160 predictions a row.
+    A cell speaks for a label if the model would be less sure of it with the cells of other rows in
+    its place: see ``chary.labelling.explain.effects``. This tells what the model goes by, not what
+    is true of the world. The cost is up to 160 predictions a row.
 
     Parameters
     ----------
     model : Result or TableModel
         From ``chary.label`` or ``chary.load``.
     rows : row numbers from 0, a mask or None; with a model a frame, dict of columns, path or Table
-        What to explain. Of a Result: rows of its table (None: all), with the labels that they have in
-        ``result.frame``, compared with its unlabelled rows. Of a model: new rows.
+        What to explain. Of a Result: rows of its table (None: all), with the labels that they have
+        in ``result.frame``, compared with its unlabelled rows. Of a model: new rows.
     background : frame, dict of columns, path or Table, default=None
         The rows that new ones are compared with. None: with each other.
     **reading
@@ -339,8 +362,9 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     Returns
     -------
     DataFrame
-        Of the kind of the rows, in their order: ``chary_label``; ``chary_why``, missing where no cell stands out;
-        and for each of the (at most 20) columns that matter most how much it speaks for the label, in log-odds.
+        Of the kind of the rows, in their order: ``chary_label``; ``chary_why``, missing where no
+        cell stands out; and for each of the (at most 20) columns that matter most how much it
+        speaks for the label, in log-odds.
 
     Examples
     --------
@@ -358,7 +382,9 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
         if rows is not None:
             numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
         places = table.places_of(numbers)
-        found = _effects(result.explainer, result.features(places), result.codes[places], table.frame[places])
+        found = _effects(
+            result.explainer, result.features(places), result.codes[places], table.frame[places]
+        )
         return like(model.data, found, numbers)
 
     preparation, classifier = model.pipeline[0], model.pipeline[-1]
@@ -366,7 +392,9 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     X = preparation.transform(frame)
     others = X if background is None else preparation.transform(_table(background, **reading).frame)
     if len(others) < 2:
-        raise TableError("A single row has nothing to be compared with; pass more of them as background.")
+        raise TableError(
+            "A single row has nothing to be compared with; pass more of them as background."
+        )
     codes = classifier.predict_proba(X).argmax(axis=1)
     return like(rows, _effects(explainer(classifier, preparation, others), X, codes, frame))
 
@@ -397,7 +425,9 @@ def _notebook_bar() -> Iterator[Callable[[str], None]]:
 
     def step(name: str) -> None:
         pace.step(name)
-        handle.update(HTML(f"<progress max='1' value='{pace.share:.3f}'></progress> {name}: {pace.words}"))
+        handle.update(
+            HTML(f"<progress max='1' value='{pace.share:.3f}'></progress> {name}: {pace.words}")
+        )
 
     try:
         yield step
@@ -419,7 +449,9 @@ class _Shown:
         return console
 
     def __repr__(self) -> str:
-        return "\n".join(line.rstrip() for line in self._recorded().export_text().splitlines()).strip("\n")
+        return "\n".join(
+            line.rstrip() for line in self._recorded().export_text().splitlines()
+        ).strip("\n")
 
     def _repr_html_(self) -> str:
         return self._recorded().export_html(inline_styles=True, code_format=_PRE)
@@ -471,18 +503,18 @@ class Result(_Reported):
     Attributes
     ----------
     frame : DataFrame
-        As it was given, with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an error was asked
-        for, ``chary_accept``. A path or a dict gives a polars frame.
+        As it was given, with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an
+        error was asked for, ``chary_accept``. A path or a dict gives a polars frame.
     probabilities : DataFrame
         One column a class, named like it; rows in the order of ``frame``.
     diagnosis : Diagnosed
     importance : DataFrame
-        What the labels owe to each column, the most important first: ``column``, and ``change`` of the
-        probabilities on average if its cells are shuffled among the rows.
+        What the labels owe to each column, the most important first: ``column``, and ``change`` of
+        the probabilities on average if its cells are shuffled among the rows.
     second_look : DataFrame
-        Rows whose given label a model that had not seen it contradicts and is sure; they may be right. With
-        ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says, ``chary_probability`` of that
-        and ``chary_given_probability`` of the given label.
+        Rows whose given label a model that had not seen it contradicts and is sure; they may be
+        right. With ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says,
+        ``chary_probability`` of that and ``chary_given_probability`` of the given label.
     summary : dict
         All figures of the report, plain data.
     model : TableModel
@@ -496,12 +528,16 @@ class Result(_Reported):
 
     @cached_property
     def frame(self) -> Any:
-        return extended(self.data, self.details.table, self.details.added_columns, self.details.target)
+        return extended(
+            self.data, self.details.table, self.details.added_columns, self.details.target
+        )
 
     @cached_property
     def probabilities(self) -> Any:
         probs = self.details.probabilities()
-        columns = {str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)}
+        columns = {
+            str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)
+        }
         _, in_place = self.details.table.with_blank_rows(columns)
         return like(self.data, in_place if self.details.table.blank is not None else columns)
 
@@ -550,16 +586,23 @@ class Result(_Reported):
     ) -> None:
         """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
 
-        It goes to ``path``; with ``force`` it is drawn anew in place of what is there, unless that is a sheet
-        with answers: for that pass ``discard_answers``, which keeps a copy of it.
-        Where a smaller sheet of the same table and seed is already, rows are added to it and its answers
-        stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same table.
+        It goes to ``path``; with ``force`` it is drawn anew in place of what is there, unless that
+        is a sheet with answers: for that pass ``discard_answers``, which keeps a copy of it. Where
+        a smaller sheet of the same table and seed is already, rows are added to it and its answers
+        stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same
+        table.
         """
         details = self.details
-        labels = details.labels if details.audit is None else details.labels.without(details.audit.answers.rows)
+        labels = (
+            details.labels
+            if details.audit is None
+            else details.labels.without(details.audit.answers.rows)
+        )
         k = details.audit_size if k is None else k
         if k < 2:
-            raise TableError(f"{k} rows are too few to judge by; look at each unlabelled row instead.")
+            raise TableError(
+                f"{k} rows are too few to judge by; look at each unlabelled row instead."
+            )
         pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
         draw_sheet(path, pool, k, seed=seed, force=force, discard_answers=discard_answers)
 
@@ -568,9 +611,10 @@ class Result(_Reported):
     ) -> None:
         """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
 
-        Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns from the
-        labels, and no accuracy is computed from them, as the rows were not drawn at random. An existing file is
-        replaced with ``force`` only, a sheet that holds answers with ``discard_answers``, which keeps a copy.
+        Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns
+        from the labels, and no accuracy is computed from them, as the rows were not drawn at
+        random. An existing file is replaced with ``force`` only, a sheet that holds answers with
+        ``discard_answers``, which keeps a copy.
         """
         target = self.details.target
         stream = BytesIO()
@@ -586,7 +630,9 @@ class Result(_Reported):
 
     @property
     def _hints(self) -> Hints:
-        return Hints(draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else "")
+        return Hints(
+            draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else ""
+        )
 
     def _show(self, console: Console) -> None:
         show_labels(console, self.summary, self._hints)
@@ -595,8 +641,8 @@ class Result(_Reported):
 class TableModel:
     """A model that takes tables: a pandas or polars frame, a dict of columns, or the path of a file.
 
-    Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline that does the
-    work, preparation first.
+    Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline
+    that does the work, preparation first.
 
     Parameters
     ----------
@@ -628,14 +674,18 @@ class TableModel:
         And with ``chary_p_`` of each class if ``probabilities`` are asked for.
         """
         table = _table(data, **reading)
-        return extended(data, table, predict_table(self.pipeline, table, probabilities=probabilities))
+        return extended(
+            data, table, predict_table(self.pipeline, table, probabilities=probabilities)
+        )
 
     def compare(self, data: Any, **reading: Any) -> RowComparison:
         """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``.
 
         The rows learned from are all of the labelled table, with a label or without one.
         """
-        seen = count_events(self.pipeline, *self.pipeline[0].transform_counted(_table(data, **reading).frame))
+        seen = count_events(
+            self.pipeline, *self.pipeline[0].transform_counted(_table(data, **reading).frame)
+        )
         return compare_with_reference(self.pipeline, seen)
 
     def __repr__(self) -> str:
@@ -695,6 +745,8 @@ def _source(data: Any, **reading: Any) -> Source:
 
 def _write(path: str | os.PathLike[str], content: bytes, force: bool) -> None:
     if os.path.lexists(path) and not force:
-        raise FileExistsError(f"{os.fspath(path)} exists already; choose another name, or pass force=True.")
+        raise FileExistsError(
+            f"{os.fspath(path)} exists already; choose another name, or pass force=True."
+        )
     with atomic_write(path, overwrite=force) as stream:
         stream.write(content)

@@ -8,7 +8,15 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, percent, visible
-from chary.report.summary import Hints, Summary, aim_question, judged_steps, next_steps, prior_advice, quality
+from chary.report.summary import (
+    Hints,
+    Summary,
+    aim_question,
+    judged_steps,
+    next_steps,
+    prior_advice,
+    quality,
+)
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
@@ -37,7 +45,9 @@ def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B00
     """The report of judged labels as HTML."""
     page = templates_of("chary.report").get_template("judged/page.html")
     sections = [f"judged/{name}.html" for name in _JUDGED_SECTIONS]
-    return page.render(**summary, sections=sections, hints=hints, steps=judged_steps(summary, hints))
+    return page.render(
+        **summary, sections=sections, hints=hints, steps=judged_steps(summary, hints)
+    )
 
 
 @cache
@@ -51,5 +61,10 @@ def templates_of(package: str) -> Environment:
     }
     loader = ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")])
     environment = Environment(loader=loader, **how)
-    environment.filters |= {"visible": visible, "percent": percent, "count": "{:,}".format, "number": number}
+    environment.filters |= {
+        "visible": visible,
+        "percent": percent,
+        "count": "{:,}".format,
+        "number": number,
+    }
     return environment

@@ -1,7 +1,8 @@
 """What a report says, as plain data, which terminal, JSON, page and notebook show.
 
-Every value is a number, a text, a truth value, None, or a list or dict of these. Shares are between 0 and 1; rows
-are counted from 1, without the header. Texts of the user's table are as they are: who shows them makes them safe.
+Every value is a number, a text, a truth value, None, or a list or dict of these. Shares are between
+0 and 1; rows are counted from 1, without the header. Texts of the user's table are as they are: who
+shows them makes them safe.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def summarize(result: LabeledTable) -> Summary:
         "rows": counts.n,
         # Rows by where their label comes from, and by their label.
         "sources": dict(zip(SOURCES, counts.labels.sum(axis=1).tolist(), strict=True)),
-        "labels": dict(zip(map(str, result.labels.classes), counts.labels.sum(axis=0).tolist(), strict=True)),
+        "labels": dict(
+            zip(map(str, result.labels.classes), counts.labels.sum(axis=0).tolist(), strict=True)
+        ),
         # Of a table larger than memory: the rows that the model learned from.
         "sample": None
         if result.n_drawn is None
@@ -86,7 +89,8 @@ def summarize(result: LabeledTable) -> Summary:
         "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
         "aim": _aim(result),
         "class_prior": as_data(result.prior),  # what was told of the class shares
-        # A column that already guesses the label against the model, and whether its labels were kept.
+        # A column that already guesses the label against the model, and whether its labels were
+        # kept.
         "guesses": as_data(result.guesses),
         "rounds": [  # of self-training
             {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
@@ -145,13 +149,17 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> dict[str, Any]:
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any]]:
     """What differs most, as a person calls it, with means as the table writes them.
 
-    Where a person can read one of several features that say the same, such as the month, the others are left out.
+    Where a person can read one of several features that say the same, such as the month, the others
+    are left out.
     """
     readable = {feature.words for feature in features if feature.unit != UNREADABLE}
     shifts: dict[str, dict[str, Any]] = {}
     for shift in diagnosis.shifts:
         feature = features[shift.feature]
-        if feature.words in (readable if feature.unit == UNREADABLE else shifts) or len(shifts) == _N_SHIFTS:
+        if (
+            feature.words in (readable if feature.unit == UNREADABLE else shifts)
+            or len(shifts) == _N_SHIFTS
+        ):
             continue
         means = feature.in_units(shift.labeled_mean), feature.in_units(shift.unlabeled_mean)
         sides = ("more", "less") if shift.difference > 0 else ("less", "more")
@@ -161,7 +169,11 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any
             **shift._asdict(),
             "name": feature.words,
             **dict(
-                zip(("labeled", "unlabeled", "labeled_words", "unlabeled_words"), (*means, *shown), strict=True)
+                zip(
+                    ("labeled", "unlabeled", "labeled_words", "unlabeled_words"),
+                    (*means, *shown),
+                    strict=True,
+                )
             ),
         }
     return list(shifts.values())
@@ -177,7 +189,9 @@ def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
         return "–"
     if unit == DATE:
         return day(value)
-    return percent(value) if is_share else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return (
+        percent(value) if is_share else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    )
 
 
 def _classes(result: LabeledTable) -> list[dict[str, Any]]:
@@ -191,7 +205,9 @@ def _classes(result: LabeledTable) -> list[dict[str, Any]]:
             "given_share": by_source[0] / n_given,
             "new_share": sum(by_source[1:]) / n_new,
         }
-        for name, by_source in zip(result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True)
+        for name, by_source in zip(
+            result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True
+        )
     ]
 
 
@@ -206,7 +222,9 @@ def _audit(result: LabeledTable) -> dict[str, Any] | None:
         "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
         "unfinished": audit.answers.is_unfinished,  # then only ``before`` can be said
         "new_classes": audit.answers.new_classes,
-        "notes": [{"text": text, "warning": text in audit.answers.warnings} for text in audit.notes],
+        "notes": [
+            {"text": text, "warning": text in audit.answers.warnings} for text in audit.notes
+        ],
         "before": as_data(audit.accuracy),
         "after": as_data(audit.after),
         "classes": as_data(audit.classes),
@@ -236,7 +254,11 @@ def _aim(result: LabeledTable) -> dict[str, str]:
     """What the labels are to be good at: its name, and a sentence that says what it means."""
     aim, sentence = result.options.aim, "Optimised for overall accuracy."
     if aim != ACCURACY:
-        how = "The new labels do not have the class shares that you gave. " if result.prior.told else ""
+        how = (
+            "The new labels do not have the class shares that you gave. "
+            if result.prior.told
+            else ""
+        )
         sentence = (
             "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
             f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
@@ -264,18 +286,25 @@ def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
     cells = result.table.frame.select(names).row(int(row)) if names else ()
     return {
         "row": int(result.table.numbers(row)) + 1,
-        "cells": {name: visible(cell_words(cell, 6), _CELL) for name, cell in zip(names, cells, strict=True)},
+        "cells": {
+            name: visible(cell_words(cell, 6), _CELL)
+            for name, cell in zip(names, cells, strict=True)
+        },
     }
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:
     """Columns to know a row by: what names it, then what differs most."""
     preparation = result.model[0]
-    names = [column.name for column in preparation.columns_ if column.kind == "identifier"][:_N_NAMES]
+    names = [column.name for column in preparation.columns_ if column.kind == "identifier"][
+        :_N_NAMES
+    ]
     of_feature = [feature.column for feature in preparation.features()]
     by_shift = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
     every = dict.fromkeys([*names, *by_shift, *of_feature])
-    return [name for name in every if name in result.table.frame.columns][:_N_CELLS]  # others: a file beside it
+    return [name for name in every if name in result.table.frame.columns][
+        :_N_CELLS
+    ]  # others: a file beside it
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -291,9 +320,11 @@ def summarize_judged(result: JudgedTable) -> Summary:
     notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
     return {
         "file": result.tested.source.table.name,
-        # Columns whose labels are not known to be those that the rows were drawn for: stands above all figures.
+        # Columns whose labels are not known to be those that the rows were drawn for: stands above
+        # all figures.
         "changed_labels": [
-            {"column": name, "sentence": sentence} for name, sentence in answers.changed_labels.items()
+            {"column": name, "sentence": sentence}
+            for name, sentence in answers.changed_labels.items()
         ],
         "rows": n_rows,
         "drawn": answers.n_drawn,  # rows for a person to label
@@ -310,9 +341,12 @@ def summarize_judged(result: JudgedTable) -> Summary:
         "notes": [{"text": text, "warning": warning} for text, warning in notes],
         "columns": [_judged_column(column, result) for column in result.columns],
         "pairs": [_pair(pair) for pair in result.pairs],
-        # Who answered, and on how many rows they differ, if several did; the notes say how far they agree.
+        # Who answered, and on how many rows they differ, if several did; the notes say how far they
+        # agree.
         "annotators": people and {"names": people.names, "differing": len(people.differing)},
-        "slices": [{"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()],
+        "slices": [
+            {"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()
+        ],
         "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),  # what can be accepted at which error
         "accept": _accepted_judged(result),  # the same at the error asked for
@@ -341,7 +375,10 @@ def _required(result: JudgedTable) -> dict[str, Any] | None:
         return None
     least = found.low if found.at_least is None else found.at_least
     wanted = f"at least {100 * share:.4g}% of the labels in column {shown(result.columns[0].name)} are right"
-    outcome, sentence = "open", f"Not shown: {wanted}. The interval is {least:.1%} to {found.high:.1%}."
+    outcome, sentence = (
+        "open",
+        f"Not shown: {wanted}. The interval is {least:.1%} to {found.high:.1%}.",
+    )
     if least >= share:
         outcome, sentence = "shown", f"Shown: {wanted}."
     elif found.high < share:
@@ -349,15 +386,26 @@ def _required(result: JudgedTable) -> dict[str, Any] | None:
     changed = result.answers.changed_labels.get(result.columns[0].name)
     if changed is not None:
         outcome, sentence = "changed", f"Not shown: {wanted}. {changed}"
-    return {"accuracy": share, "outcome": outcome, "at_least": least, "at_most": found.high, "sentence": sentence}
+    return {
+        "accuracy": share,
+        "outcome": outcome,
+        "at_least": least,
+        "at_most": found.high,
+        "sentence": sentence,
+    }
 
 
 def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
     """Accuracy, for an audit of fixed size and for whoever looked and stopped; and all classes.
 
-    What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have one.
+    What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have
+    one.
     """
-    found, accuracy, n_labels = column.judgement, column.judgement.accuracy, result.population - column.n_missing
+    found, accuracy, n_labels = (
+        column.judgement,
+        column.judgement.accuracy,
+        result.population - column.n_missing,
+    )
     every = column.always if result.answers.stopped else accuracy
     promised = column.labelled or every
     how = "whenever you stopped" if result.answers.stopped else "exact"
@@ -373,7 +421,9 @@ def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
             f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
             f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
         )
-    right = {(name, name): one.precision.correct for name, one in found.classes.items() if one.precision}
+    right = {
+        (name, name): one.precision.correct for name, one in found.classes.items() if one.precision
+    }
     pairs = {
         (str(truth), str(label or _NO_LABEL)): n
         for (truth, label), n in [*found.confusions.items(), *right.items()]
@@ -416,9 +466,14 @@ def _pair(pair: LabelPair) -> dict[str, Any]:
     found, differs = pair.difference.comparison, pair.difference
     first, second = shown(pair.first), shown(pair.second)
     better = first if found.only_first > found.only_second else second
-    outcome = f"{better} is better" if found.p_value < _CLEAR else "The audit does not show which is better"
+    outcome = (
+        f"{better} is better"
+        if found.p_value < _CLEAR
+        else "The audit does not show which is better"
+    )
     low, high = (
-        f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}" for d in (differs.low, differs.high)
+        f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}"
+        for d in (differs.low, differs.high)
     )
     unknown = ""
     if found.n_skipped:
@@ -460,7 +515,11 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
     """Audited rows by the class of the answer and of the label; None where these are too many to be shown."""
     seen = {pair: n for pair, n in pairs.items() if n}
     rows = [name for name in names if any(truth == name for truth, _ in seen)]
-    labels = [name for name in [*names, _NO_LABEL] if name in rows or any(label == name for _, label in seen)]
+    labels = [
+        name
+        for name in [*names, _NO_LABEL]
+        if name in rows or any(label == name for _, label in seen)
+    ]
     if not 1 < len(labels) <= _MOST_IN_MATRIX:
         return None
     counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
@@ -469,11 +528,15 @@ def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, 
     return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
 
 
-def _accepted(found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int) -> dict[str, Any]:
+def _accepted(
+    found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int
+) -> dict[str, Any]:
     """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
     at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
     if found.n_accepted:
-        n_answered = 0 if audit.acceptor is None else audit.acceptor.answered.n_from(found.threshold)
+        n_answered = (
+            0 if audit.acceptor is None else audit.acceptor.answered.n_from(found.threshold)
+        )
         labels = which.replace("label", "label" + "s" * (found.n_accepted != 1), 1)
         included = f", {n_answered:,} of audited rows included," if n_answered else ""
         sentence = (
@@ -482,9 +545,7 @@ def _accepted(found: Acceptance, audit: Audit, which: str, caveat: str, n_marked
         )
     else:
         sentence = f"No {which} {at_most}: {_why_none_accepted(found.error, found.level, audit)}."
-    sentence += (
-        f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
-    )
+    sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
     return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
 
 
@@ -512,7 +573,9 @@ def as_data(value: Any) -> Any:
     if not hasattr(value, "_asdict"):
         return [as_data(item) for item in value] if isinstance(value, list | tuple) else value
     more = {"share": value.share} if isinstance(value, Score) else {}
-    if isinstance(value, Acceptance):  # the fewest audited rows with which anything could be accepted
+    if isinstance(
+        value, Acceptance
+    ):  # the fewest audited rows with which anything could be accepted
         more = {"needs": smallest_audit(value.error, value.level)}
     return {**as_data(value._asdict()), **more}
 
@@ -530,17 +593,26 @@ class Hints(NamedTuple):
     typed: bool = False
 
     @classmethod
-    def for_labels(cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int) -> Hints:
+    def for_labels(
+        cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int
+    ) -> Hints:
         """For somebody who types commands, with all that was chosen; nothing that is there is drawn anew."""
         again: dict[str, Any] = {"k": audit_size, "force": False, "discard_answers": False}
         draw = options.command("audit draw", files, **again) if audit_size else ""
         return cls(draw, typed=True)
 
     @classmethod
-    def for_judged(cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable) -> Hints:
+    def for_judged(
+        cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
+    ) -> Hints:
         """The same for labels that are judged: a draw twice as large keeps the answers."""
         n_drawn, n_rows = result.answers.n_drawn, result.population
-        again: dict[str, Any] = {"k": min(2 * n_drawn, n_rows), "audit": None, "require": None, "force": False}
+        again: dict[str, Any] = {
+            "k": min(2 * n_drawn, n_rows),
+            "audit": None,
+            "require": None,
+            "force": False,
+        }
         again |= {"annotator": (), "discard_answers": False}
         more = options.command("judge", ["draw", *files], **again) if n_drawn < n_rows else ""
         return cls(more, options.command("audit fill", [str(options.audit)]), typed=True)
@@ -576,7 +648,9 @@ def quality(summary: Summary) -> dict[str, Any]:
             f"the model also learned from these rows.{second}"
         )
     if promised is not None:
-        sentence += f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
+        sentence += (
+            f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
+        )
     return {**_headline(bars[0]["low"], bars[0]["high"]), "sentence": sentence, "bars": bars}
 
 
@@ -591,13 +665,23 @@ def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     audit, steps = summary["audit"], list[tuple[str, str]]()
     if audit is None and summary["audit_size"]:
         labels = f"Label {number(summary['audit_size']).lower()} random rows"
-        steps.append((f"{labels}: they show how good the labels are, and the model learns from them.", hints.draw))
+        steps.append(
+            (
+                f"{labels}: they show how good the labels are, and the model learns from them.",
+                hints.draw,
+            )
+        )
     if audit is not None:
         asked, caveat = summary["accept"], "approximate, if you chose that error beforehand"
         if asked:
             steps.append((asked["sentence"], ""))
         elif audit["unfinished"]:
-            steps.append(("Go on labelling: which labels can be accepted is said at the end of the draw.", ""))
+            steps.append(
+                (
+                    "Go on labelling: which labels can be accepted is said at the end of the draw.",
+                    "",
+                )
+            )
         else:
             steps.append(_acceptable(audit["accept"], audit["before"]["n"], hints, caveat))
     if n := len(summary["second_look"]):
@@ -609,7 +693,9 @@ def next_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
 def suspect_sentence(n: int) -> str:
     """What is said of labels worth a second look."""
     labels, they = (
-        ("One of your labels may be a slip", "It") if n == 1 else (f"{n} of your labels may be slips", "They")
+        ("One of your labels may be a slip", "It")
+        if n == 1
+        else (f"{n} of your labels may be slips", "They")
     )
     return f"{labels}: a model that had not seen it is sure of another class. {they} may still be right."
 
@@ -646,25 +732,37 @@ def prior_advice(diagnosis: dict[str, Any], hints: Hints, told: bool = False) ->
 
 def judged_steps(summary: Summary, hints: Hints) -> list[dict[str, str]]:
     """What to do next with judged labels; the last step would make the figures better."""
-    steps = [(one["sentence"], "") for one in (summary["required"], summary["accept"]) if one is not None]
+    steps = [
+        (one["sentence"], "") for one in (summary["required"], summary["accept"]) if one is not None
+    ]
     if summary["acceptance"] and summary["accept"] is None:
-        of, caveat = of_column([one["name"] for one in summary["columns"]]), "if you chose that error beforehand"
+        of, caveat = (
+            of_column([one["name"] for one in summary["columns"]]),
+            "if you chose that error beforehand",
+        )
         steps.append(_acceptable(summary["acceptance"], summary["audited"], hints, caveat, of))
     people = summary["annotators"]
-    words, how = f"To narrow the intervals, label more rows (your answers are kept; {_HALVING})", hints.draw
+    words, how = (
+        f"To narrow the intervals, label more rows (your answers are kept; {_HALVING})",
+        hints.draw,
+    )
     if not summary["stopped"]:
         words = (
             "To narrow the intervals, label more rows (your answers are kept; then only the wider limits hold, "
             f"those for looking while labelling; {_HALVING})"
         )
     if summary["unfinished"]:
-        words, how = f"To see all figures, label the {counted(summary['left'], 'row')} left", hints.fill
-    elif summary["left"]:
-        words, how = f"To narrow the intervals, label the {counted(summary['left'], 'row')} left", hints.fill
-    elif people:
-        words = (
-            "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
+        words, how = (
+            f"To see all figures, label the {counted(summary['left'], 'row')} left",
+            hints.fill,
         )
+    elif summary["left"]:
+        words, how = (
+            f"To narrow the intervals, label the {counted(summary['left'], 'row')} left",
+            hints.fill,
+        )
+    elif people:
+        words = "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers"
     if people and people["differing"]:
         rows = counted(people["differing"], "row")
         words = f"Decide on the {rows} on which people differ and edit a sheet so that they agree"
@@ -680,17 +778,24 @@ def _acceptable(
     found = next((one for one in levels if one["n_accepted"]), None)
     if found is None:
         at_most, needs = percent(levels[-1]["error"]), levels[-1]["needs"]
-        if needs > n_audited:  # which does not depend on the answers, so that more rows may be labelled
-            few = f"to accept any label at {at_most} error or less, at least {needs} rows are needed"
+        if (
+            needs > n_audited
+        ):  # which does not depend on the answers, so that more rows may be labelled
+            few = (
+                f"to accept any label at {at_most} error or less, at least {needs} rows are needed"
+            )
             return f"Enlarge the audit: {few}.", ""
-        return f"No label can be accepted at {at_most} error or less: too many audited rows were wrong.", ""
+        return (
+            f"No label can be accepted at {at_most} error or less: too many audited rows were wrong.",
+            "",
+        )
     which = f"{counted(found['n_accepted'], 'label')}{of} of confidence {found['threshold']:.4g} or more"
     at_most = f"at most {percent(found['error'])} wrong ({percent(found['level'])} level, {caveat})"
     return f"{which} can be accepted with {at_most}. To mark them, add", hints.at(found["error"])
 
 
-# What was seen on real tables with labels from one group of rows or picked by a column; a test holds the numbers
-# against studies/results/tables. Gains are in points of accuracy.
+# What was seen on real tables with labels from one group of rows or picked by a column; a test
+# holds the numbers against studies/results/tables. Gains are in points of accuracy.
 STUDIED = {
     "n_tables": 20,
     "prior_gain": 0.3,  # by true class shares

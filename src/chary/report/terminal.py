@@ -38,19 +38,29 @@ def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
     _show_notes(console, summary["notes"])
     columns = summary["columns"]
     _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(console, "Please check", [column for column in columns if column["used"] and column["doubtful"]])
+    _show_columns(
+        console,
+        "Please check",
+        [column for column in columns if column["used"] and column["doubtful"]],
+    )
     _show_missing_hint(console, columns, hints)
     prior = summary["class_prior"]
-    _show_verdict(console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else "")
+    _show_verdict(
+        console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else ""
+    )
     aim = summary["aim"]
-    question = "" if summary["audit"] else aim_question(hints, aim["name"])  # asked before there was one
+    question = (
+        "" if summary["audit"] else aim_question(hints, aim["name"])
+    )  # asked before there was one
     console.print(Text(f"{aim['sentence']} {question}".rstrip() + "\n"))
     if doubted := len(summary["second_look"]):
         console.print(f"{suspect_sentence(doubted)}\n")
     if summary["audit"] is None:
         console.print(Text(f"How accurate are they? {_invitation(summary)}\n"))
         if hints.draw:  # never cut
-            console.print(Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True)
+            console.print(
+                Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True
+            )
     else:
         _show_audit(console, summary["audit"], summary["held_out"], summary["aim"]["name"])
         _show_steps(console, next_steps(summary, hints)[:1])
@@ -61,15 +71,21 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
     """What each column was taken for, and how the labelled rows differ from the rest."""
     columns = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in diagnosis["columns"]:
-        name, note = (Text(visible(column[key], most)) for key, most in (("name", 60), ("note", 200)))
+        name, note = (
+            Text(visible(column[key], most)) for key, most in (("name", 60), ("note", 200))
+        )
         columns.add_row(name, column["kind"], note)
     console.print(columns)
     counts = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
-    _show_some(console, "Classes, and how many labels of each", [(name, f"{n:,}") for name, n in counts])
+    _show_some(
+        console, "Classes, and how many labels of each", [(name, f"{n:,}") for name, n in counts]
+    )
     _show_missing_hint(console, diagnosis["columns"], hints)
     _show_notes(console, diagnosis["notes"])
     if diagnosis["shifts"]:
-        shifts = [[one["name"], f"{one['difference']:+.2f}"] for one in diagnosis["shifts"][:_N_SHIFTS]]
+        shifts = [
+            [one["name"], f"{one['difference']:+.2f}"] for one in diagnosis["shifts"][:_N_SHIFTS]
+        ]
         console.print("What differs most between labelled and other rows, in standard deviations:")
         console.print(number_grid(["Feature", "Difference"], shifts, _N_SHIFTS))
     separation, coverage = diagnosis["separation"], diagnosis["coverage"]
@@ -86,7 +102,9 @@ def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) ->
 def _counts(summary: Summary) -> Grid:
     """Rows by class and by where their label comes from."""
     sources = list(summary["sources"])
-    rows = [[one["name"], *(f"{one[source]:,}" for source in sources)] for one in summary["classes"]]
+    rows = [
+        [one["name"], *(f"{one[source]:,}" for source in sources)] for one in summary["classes"]
+    ]
     grid = number_grid(["Class", *(source.capitalize() for source in sources)], rows, len(rows))
     grid.add_section()
     grid.add_row("all", *(f"{count:,}" for count in summary["sources"].values()))
@@ -132,7 +150,9 @@ def _invitation(summary: Summary) -> str:
     return f"{number(summary['audit_size'])} random rows that you label will tell, and the model learns from them."
 
 
-def _show_audit(console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str) -> None:
+def _show_audit(
+    console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str
+) -> None:
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
     grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
@@ -168,10 +188,15 @@ def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
             console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
         if column["kappa"] is not None:
-            _say(console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}.")
+            _say(
+                console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
+            )
         if not summary["stopped"]:
             looked = "If you looked at the results while labelling and then stopped: "
-            _say(console, looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]))
+            _say(
+                console,
+                looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]),
+            )
     for pair in summary["pairs"]:
         _say(console, pair["sentence"], "bold")
     for slices in summary["slices"]:
@@ -189,17 +214,33 @@ def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
     rows = []
     for one in sorted(classes, key=lambda one: -one["labelled"]):
         really = Text(f"{one['low']:,} to {one['high']:,}", "bold red" if one["off"] else "")
-        rows.append([one["name"], f"{one['labelled']:,}", really, _score(one["precision"]), _score(one["recall"])])
-    return number_grid(["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES)
+        rows.append(
+            [
+                one["name"],
+                f"{one['labelled']:,}",
+                really,
+                _score(one["precision"]),
+                _score(one["recall"]),
+            ]
+        )
+    return number_grid(
+        ["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES
+    )
 
 
 def _score(score: dict[str, Any] | None) -> str:
-    return "-" if score is None else f"{score['correct']} of {score['n']}: {_limits(score['low'], score['high'])}"
+    return (
+        "-"
+        if score is None
+        else f"{score['correct']} of {score['n']}: {_limits(score['low'], score['high'])}"
+    )
 
 
 def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
     for one in confusions[:_N_CONFUSIONS]:
-        label = "without a label" if one["label"] is None else f"labelled as {shown(one['label'], 40)}"
+        label = (
+            "without a label" if one["label"] is None else f"labelled as {shown(one['label'], 40)}"
+        )
         _say(console, f"{counted(one['rows'], 'row'):>8}: {shown(one['truth'], 40)} {label}")
     if confusions:
         console.print()
@@ -224,7 +265,9 @@ def _slices(slices: dict[str, Any]) -> Grid:
 
 def _show_steps(console: Console, steps: list[dict[str, str]]) -> None:
     for one in steps:
-        _say(console, f"{one['words']}  {one['command']}".rstrip(), "" if one["command"] else "bold")
+        _say(
+            console, f"{one['words']}  {one['command']}".rstrip(), "" if one["command"] else "bold"
+        )
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
@@ -233,7 +276,9 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 def _panel(text: str, title: str, tone: str) -> Panel:
     colour = {"good": "green", "fair": "yellow", "bad": "red"}[tone]
-    return Panel(Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH)
+    return Panel(
+        Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH
+    )
 
 
 def number_grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
@@ -241,7 +286,9 @@ def number_grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
     numbers = [Column(Text(name), justify="right") for name in names[1:]]
     grid = Grid(Column(Text(names[0])), *numbers, box=box.SIMPLE)
     for name, *cells in rows[:most]:
-        grid.add_row(Text(visible(name, 60)), *(Text(one) if isinstance(one, str) else one for one in cells))
+        grid.add_row(
+            Text(visible(name, 60)), *(Text(one) if isinstance(one, str) else one for one in cells)
+        )
     if len(rows) > most:
         grid.add_row(Text(f"and {len(rows) - most} more"))
     return grid

@@ -4,14 +4,15 @@ Pages are empty shells; what they show is JSON from the functions of the page mo
 
 Requests of the person at this machine are let in, all others are refused in one line.
 
-A server on this machine can be reached by every page that a browser shows and by every user of the machine. What
-keeps them out:
+A server on this machine can be reached by every page that a browser shows and by every user of the
+machine. What keeps them out:
 
 - ``Host`` must be 127.0.0.1 or localhost with this very port: a name that somebody else's server gave out for this
   address (DNS rebinding) is refused.
 - Whoever opens the page shows a random token once. It is exchanged for a cookie that scripts cannot read and other
-  sites do not send, and the address with the token is left. The token is compared in constant time, never logged,
-  and no command line holds it: the browser is given a file that only this user can read (see ``serve``).
+  sites do not send, and the address with the token is left. The token is compared in constant time,
+  never logged, and no command line holds it: the browser is given a file that only this user can
+  read (see ``serve``).
 - What changes something is a POST of JSON from this very origin, as the browser itself says, of bounded size.
 - No answer may be framed, sniffed, stored, read by other origins, or load anything from elsewhere.
 """
@@ -59,9 +60,7 @@ from chary.tables import TableError
 LOG = logging.getLogger("chary.review")
 MOST_POSTED = 1 << 20  # of what a page sends
 _COMMON = "default-src 'none'; img-src 'self'; base-uri 'none'; frame-ancestors 'self'"
-_PAGE_POLICY = (
-    f"{_COMMON}; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'"
-)
+_PAGE_POLICY = f"{_COMMON}; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'"
 # A report has its style within, and runs nothing.
 REPORT_POLICY = f"{_COMMON}; style-src 'unsafe-inline'; form-action 'none'"
 _HEADERS = {
@@ -79,9 +78,15 @@ _LEADING_TO = (
     '<title>chary</title></head><body><p><a href="{url}">Open the page</a></p></body></html>'
 )
 HOST = "127.0.0.1"
-# In the order of the steps at the top of each; a template of that name shows it. Those that are filled here get
-# what /api/NAME says; review.js fills the others.
-PAGES = {"/": "start", "/audit": "audit", "/truth": "truth", "/review": "review", "/result": "result"}
+# In the order of the steps at the top of each; a template of that name shows it. Those that are
+# filled here get what /api/NAME says; review.js fills the others.
+PAGES = {
+    "/": "start",
+    "/audit": "audit",
+    "/truth": "truth",
+    "/review": "review",
+    "/result": "result",
+}
 _FILLED = ("truth", "result")
 READS: dict[str, Page] = {
     "/api/state": overview,
@@ -101,14 +106,25 @@ WRITES: dict[str, Page] = {
     "/api/learn": relearn,
     "/api/write": write,
 }
-_TO_CHOOSE = ("/", "/api/state", "/api/start", "/api/labels")  # all there is until the labels are chosen
+_TO_CHOOSE = (
+    "/",
+    "/api/state",
+    "/api/start",
+    "/api/labels",
+)  # all there is until the labels are chosen
 _TO_LABEL = ("/review", "/api/doubt", "/api/kind")  # what there is not where labels are judged
 _ASSETS = {
     "/assets/review.js": "text/javascript; charset=utf-8",
     "/assets/review.css": "text/css; charset=utf-8",
     "/assets/icon.svg": "image/svg+xml",
 }
-_STATUS = {NotHereError: 404, ConflictError: 409, AnsweredElsewhereError: 409, TableError: 400, Exception: 503}
+_STATUS = {
+    NotHereError: 404,
+    ConflictError: 409,
+    AnsweredElsewhereError: 409,
+    TableError: 400,
+    Exception: 503,
+}
 
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
@@ -122,7 +138,9 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
 
     def ask(functions: Mapping[str, Page], path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
         function = functions[path]
-        with nullcontext() if function is write else bench.lock:  # answers go on while files are written
+        with (
+            nullcontext() if function is write else bench.lock
+        ):  # answers go on while files are written
             if not has(path):
                 raise NotHereError("There is no such page here.")
             if functions is WRITES:
@@ -135,15 +153,25 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             raise NotHereError("There is no such page here.")
         pages = {address: name for address, name in PAGES.items() if has(address)}
         name = "choose" if job.kind == "choose" else pages[path]
-        context = {"page": name, "pages": pages, "name": job.table.name, "target": job.target, "kind": job.kind}
+        context = {
+            "page": name,
+            "pages": pages,
+            "name": job.table.name,
+            "target": job.target,
+            "kind": job.kind,
+        }
         if name in _FILLED:
-            context["data"] = await run_in_threadpool(ask, READS, f"/api/{name}", request.query_params)
+            context["data"] = await run_in_threadpool(
+                ask, READS, f"/api/{name}", request.query_params
+            )
             context["state"] = await run_in_threadpool(ask, READS, "/api/state", {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(**context)
         return Response(shell.encode("utf-8", "backslashreplace"), media_type="text/html")
 
     async def reading(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(ask, READS, request.scope["path"], request.query_params))
+        return JSONResponse(
+            await run_in_threadpool(ask, READS, request.scope["path"], request.query_params)
+        )
 
     async def writing(request: Request) -> Response:
         body = await read_body(request)
@@ -168,7 +196,9 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     routes += [Route(path, reading) for path in READS]
     routes += [Route(path, writing, methods=["POST"]) for path in WRITES]
     routes += [Route("/download/{kind}", download), Route("/report", report)]
-    handlers: dict[Any, Any] = dict.fromkeys((ValueError, OSError, MemoryError, Exception), _refused)
+    handlers: dict[Any, Any] = dict.fromkeys(
+        (ValueError, OSError, MemoryError, Exception), _refused
+    )
     handlers[HTTPException] = _http_error
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
@@ -208,7 +238,9 @@ class Safety:
         self.app, self._token, self._session = app, token, secrets.token_urlsafe(32)
         at = "" if port == 80 else f":{port}"  # as browsers leave it out
         self.hosts = {f"127.0.0.1{at}", f"localhost{at}"}
-        self.cookie = f"chary_{port}"  # a cookie is for all ports of a host: two pages must not share one
+        self.cookie = (
+            f"chary_{port}"  # a cookie is for all ports of a host: two pages must not share one
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or refuse; either way with the headers that keep an answer to itself."""
@@ -222,7 +254,9 @@ class Safety:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                if message["status"] >= 400:  # one line, without anything that was sent but the path
+                if (
+                    message["status"] >= 400
+                ):  # one line, without anything that was sent but the path
                     method, path = visible(scope["method"], 10), visible(scope["path"], 80)
                     LOG.warning("%d %s %s%s", message["status"], method, path, why)
             await send(message)
@@ -293,18 +327,27 @@ def _same(given: str, expected: str) -> bool:
 
 
 def serve(
-    bench: Workbench, port: int = 0, *, browser: bool = True, opened: Callable[[str], None] = lambda url: None
+    bench: Workbench,
+    port: int = 0,
+    *,
+    browser: bool = True,
+    opened: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve the pages until a signal ends them; ``opened`` is told the address, with its token, once it answers.
 
-    The browser is not given the address, which would stand in the list of processes for every user of the machine
-    to read, but a file in a folder of this user alone that leads there.
+    The browser is not given the address, which would stand in the list of processes for every user
+    of the machine to read, but a file in a folder of this user alone that leads there.
     """
     bound = _bind(port)
     port, token = bound.getsockname()[1], secrets.token_urlsafe(32)
     url = f"http://{HOST}:{port}/?token={token}"
     app = create_app(bench, token, port)
-    quiet: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "server_header": False}
+    quiet: dict[str, Any] = {
+        "log_config": None,
+        "access_log": False,
+        "lifespan": "off",
+        "server_header": False,
+    }
     server = _Server(uvicorn.Config(app, timeout_graceful_shutdown=2, **quiet))
     _log_to_the_error_stream()
     with _door(url) as door, server.capture_signals():
@@ -325,7 +368,9 @@ class _Server(uvicorn.Server):
         """
         names = ("SIGINT", "SIGTERM", "SIGHUP") if current_thread() is main_thread() else ()
         numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        before: dict[Any, Any] = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        before: dict[Any, Any] = {
+            number: signal.signal(number, self.handle_exit) for number in numbers
+        }
         try:
             yield
         finally:
@@ -347,7 +392,9 @@ def _bind(port: int) -> socket.socket:
 @contextmanager
 def _door(url: str) -> Iterator[Path]:
     """A page in a folder that only this user can read, which leads to the address; gone when the server is."""
-    with tempfile.TemporaryDirectory(prefix="chary-review-", ignore_cleanup_errors=True) as folder:  # of mode 0700
+    with tempfile.TemporaryDirectory(
+        prefix="chary-review-", ignore_cleanup_errors=True
+    ) as folder:  # of mode 0700
         path = Path(folder) / "open.html"
         path.touch(0o600)
         path.write_text(_LEADING_TO.format(url=escape(url)), encoding="utf-8")

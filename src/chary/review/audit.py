@@ -38,7 +38,9 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
             "place": place,
             "row": filling.rows[place - 1].number + 1,
             "answer": filling.answers[place - 1],
-            "fields": fields_of(filling.cells(place), [name for name in filling.fields if name not in job.hidden]),
+            "fields": fields_of(
+                filling.cells(place), [name for name in filling.fields if name not in job.hidden]
+            ),
         }
     return {
         **page,
@@ -51,7 +53,8 @@ def audit_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
 def draw_more(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     """Draw random rows, or add some to those that were drawn.
 
-    When the interval is shown is chosen with the first draw: changed after an answer, it would not be valid.
+    When the interval is shown is chosen with the first draw: changed after an answer, it would not
+    be valid.
     """
     k, rule = whole_number(body.get("k")), body.get("rule", PLANNED)
     if rule not in (PLANNED, LIVE):
@@ -155,7 +158,9 @@ def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
 def number_in(query: Mapping[str, str], name: str) -> int | None:
     """A number in the address of a request, if it has it."""
     text = query.get(name, "")
-    return whole_number(int(text) if text.isdecimal() and len(text) < 10 else text) if text else None
+    return (
+        whole_number(int(text) if text.isdecimal() and len(text) < 10 else text) if text else None
+    )
 
 
 def whole_number(value: Any) -> int:

@@ -98,7 +98,9 @@ class Doubt:
         """What the model says of a row, and the cells that speak most for that."""
         result, explainer = self.result, self.result.explainer
         X, codes = result.features(np.array([place])), result.codes[[place]]
-        (cells,) = explainer.cells(X, codes, result.table.frame[[place]], explainer.effects(X, codes))
+        (cells,) = explainer.cells(
+            X, codes, result.table.frame[[place]], explainer.effects(X, codes)
+        )
         return {
             "proposed": self.classes[codes[0]],
             "source": str(result.source[place]),

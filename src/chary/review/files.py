@@ -26,7 +26,9 @@ class Paths(NamedTuple):
 
 def paths_of(table: Table, judged: bool) -> Paths:
     """Name the files of a table."""
-    sheet, labels, report = ("judge", "judged", "judged") if judged else ("audit", "labeled", "report")
+    sheet, labels, report = (
+        ("judge", "judged", "judged") if judged else ("audit", "labeled", "report")
+    )
     names = f"{sheet}.csv", "check.csv", f"{labels}{table.suffix}", "model.chary", f"{report}.html"
     return Paths(*(table.folder / f"{table.stem}.{name}" for name in names))
 
@@ -36,9 +38,13 @@ class Outputs:
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.paths = paths
-        self._written: dict[str, tuple[object, object]] = {}  # by kind: what it was made of, its state on the disk
+        self._written: dict[
+            str, tuple[object, object]
+        ] = {}  # by kind: what it was made of, its state on the disk
 
-    def write(self, writers: Mapping[str, Writer], made_of: object, overwrite: bool = False) -> list[str]:
+    def write(
+        self, writers: Mapping[str, Writer], made_of: object, overwrite: bool = False
+    ) -> list[str]:
         """Write what may be written; returns the names of those that are somebody else's."""
         ours = {kind: self.paths[kind] for kind in writers if overwrite or self._is_free(kind)}
         with atomic_writes(list(ours.values()), overwrite=True) as streams:
@@ -56,7 +62,13 @@ class Outputs:
             is_there, is_ours = path.exists(), self._is_free(kind)
             is_stale = is_there and not (is_ours and self._written[kind][0] == made_of)
             files.append(
-                {"kind": kind, "name": path.name, "written": is_there, "ours": is_ours, "stale": is_stale}
+                {
+                    "kind": kind,
+                    "name": path.name,
+                    "written": is_there,
+                    "ours": is_ours,
+                    "stale": is_stale,
+                }
             )
         return files
 
@@ -65,4 +77,8 @@ class Outputs:
         path = self.paths[kind]
         if not os.path.lexists(path):
             return True
-        return kind in self._written and not path.is_symlink() and self._written[kind][1] == state_of(path)
+        return (
+            kind in self._written
+            and not path.is_symlink()
+            and self._written[kind][1] == state_of(path)
+        )

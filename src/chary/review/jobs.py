@@ -14,7 +14,13 @@ import polars as pl
 from chary._words import named_columns, percent
 from chary.audit.blind import hidden_columns
 from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import JudgedTable, draw_to_judge, judge_table, labels_of_sheet, read_labels_under_test
+from chary.audit.judge import (
+    JudgedTable,
+    draw_to_judge,
+    judge_table,
+    labels_of_sheet,
+    read_labels_under_test,
+)
 from chary.audit.sheet import (
     DOUBT,
     GUESS,
@@ -34,11 +40,21 @@ from chary.report.summary import Hints, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, can_be_text, column_named, refuse_taken, rows_that_count
+from chary.tables.table import (
+    ACCEPT,
+    ADDED_COLUMNS,
+    can_be_text,
+    column_named,
+    refuse_taken,
+    rows_that_count,
+)
 from chary.tables.target import Value, read_target, target_values
 
 _EXAMPLES, _LOOKED_AT = 3, 200
-_FEW_VALUES, _LOOKED_AT_TO_CHOOSE = 30, 20_000  # of a column that is offered first, and cells that are looked at
+_FEW_VALUES, _LOOKED_AT_TO_CHOOSE = (
+    30,
+    20_000,
+)  # of a column that is offered first, and cells that are looked at
 
 
 class _Job:
@@ -71,7 +87,10 @@ class _Job:
         found = {}
         for name in [name for name in self.table.frame.columns if name not in self.hidden]:
             some = cell_texts(self.table.frame[name].slice(0, _LOOKED_AT), 60).drop_nulls()
-            found[name] = [cell_words(text) for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()]
+            found[name] = [
+                cell_words(text)
+                for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()
+            ]
         return found
 
 
@@ -87,7 +106,9 @@ class ChooseJob(_Job):
             cells = self.table.frame[name]
             if not can_be_text(cells.dtype):
                 continue
-            some = label_texts(target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE))))
+            some = label_texts(
+                target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE)))
+            )
             n_values, empty = some.drop_nulls().n_unique(), some.null_count() / max(1, len(some))
             is_likely = 2 <= n_values <= _FEW_VALUES
             about = f"{n_values:,} values, {percent(empty)} empty: {', '.join(self.examples[name])}"
@@ -96,7 +117,9 @@ class ChooseJob(_Job):
 
     def values_of(self, name: str) -> list[Value]:
         """The values of a column, as they are read with what was typed."""
-        return target_values(self.table.frame[column_named(self.table, name)], **self.options.target_reading)
+        return target_values(
+            self.table.frame[column_named(self.table, name)], **self.options.target_reading
+        )
 
 
 class LabelJob(_Job):
@@ -119,7 +142,9 @@ class LabelJob(_Job):
 
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_sheet(path, unlabelled_rows(self.table, self.target, self.labels, **self.options.for_sheet), k)
+        draw_sheet(
+            path, unlabelled_rows(self.table, self.target, self.labels, **self.options.for_sheet), k
+        )
 
     def check_sheet(self, filling: Filling) -> None:
         """Refuse a sheet of another table."""
@@ -133,7 +158,9 @@ class LabelJob(_Job):
         labels = [str(alone.labels.classes[code]) for code in alone.codes[places]]
         return Stopping(labels, self.population)
 
-    def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> LabeledTable:
+    def run(
+        self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]
+    ) -> LabeledTable:
         """Label or judge, as the command does with the same options."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
@@ -160,7 +187,9 @@ class LabelJob(_Job):
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
         about = {**self.options.for_sheet, "chosen": DOUBT}
-        write_sheet(unlabelled_rows(self.table, self.target, self.labels, **about), rows, stream, guesses)
+        write_sheet(
+            unlabelled_rows(self.table, self.target, self.labels, **about), rows, stream, guesses
+        )
 
 
 class JudgeJob(_Job):
@@ -181,7 +210,9 @@ class JudgeJob(_Job):
                 f"Not shown while you label, because its name or cells may give the label away: {names}.",
             ]
         self.classes, self.population = tested.classes, self.source.n_filled
-        counts = {str(name): n for name, n in tested.counts[self.target].items() if name is not None}
+        counts = {
+            str(name): n for name, n in tested.counts[self.target].items() if name is not None
+        }
         self.values = [Value(name, n, True, False) for name, n in counts.items()]
 
     def check_sheet(self, filling: Filling) -> None:
@@ -196,7 +227,9 @@ class JudgeJob(_Job):
         numbers = [row.number for row in filling.rows]
         return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
-    def run(self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]) -> JudgedTable:
+    def run(
+        self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]
+    ) -> JudgedTable:
         """Label or judge, as the command does with the same options."""
         progress("Judging the labels")
         error = None if options.confidence is None else options.error

@@ -31,7 +31,9 @@ def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "numeric": [dtype.is_numeric() for dtype in rows.dtypes],
         "rows": [[text_of(value, _MOST_CHARACTERS) for value in row] for row in rows.rows()],
         "total": frame.height,
-        "files": bench.outputs.files([] if result is None else job.writers(result), bench.files_made_of),
+        "files": bench.outputs.files(
+            [] if result is None else job.writers(result), bench.files_made_of
+        ),
         "command": options.command(job.kind, job.files),
         "quality": f"{truth['headline']}." if truth["ready"] else truth["why_not"],
         "stale": bench.is_stale,

@@ -18,7 +18,9 @@ def start_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """What was read, what it is taken for, and what can be chosen."""
     job, summary = bench.job, bench.diagnosis
     if isinstance(job, ChooseJob):
-        return _to_choose(job, query.get("target") or next(iter([*job.options.labels, job.options.target or ""])))
+        return _to_choose(
+            job, query.get("target") or next(iter([*job.options.labels, job.options.target or ""]))
+        )
     return {
         "columns": _columns(bench),
         "kinds": list(KINDS),
@@ -79,7 +81,11 @@ def relearn(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _columns(bench: Workbench) -> list[dict[str, Any]]:
     """Each column that is not hidden: what it was taken for, once that is known, and some of its cells."""
-    seen = {} if bench.diagnosis is None else {column["name"]: column for column in bench.diagnosis["columns"]}
+    seen = (
+        {}
+        if bench.diagnosis is None
+        else {column["name"]: column for column in bench.diagnosis["columns"]}
+    )
     chosen = kinds_of(bench.options)
     columns = []
     for name, examples in bench.job.examples.items():
@@ -113,12 +119,18 @@ def next_page(state: dict[str, Any]) -> dict[str, str]:
     audit = state["audit"]
     if audit is None:
         choosing = state["kind"] == "choose"
-        return {"page": "/", "words": "Choose the labels" if choosing else "Draw random rows to label"}
+        return {
+            "page": "/",
+            "words": "Choose the labels" if choosing else "Draw random rows to label",
+        }
     if audit["left"]:
         rows = "row" if audit["left"] == 1 else "rows"
         return {"page": "/audit", "words": f"Label {audit['left']:,} more random {rows}"}
     if state["work"]["running"]:
         return {"page": "/truth", "words": "Wait for the result of the audit"}
     if state["stale"] or not state["learned"]:
-        return {"page": "/review" if state["kind"] == "label" else "/truth", "words": "Learn from your answers"}
+        return {
+            "page": "/review" if state["kind"] == "label" else "/truth",
+            "words": "Learn from your answers",
+        }
     return {"page": "/truth", "words": "See how many labels are right"}

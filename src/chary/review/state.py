@@ -1,7 +1,7 @@
 """The state behind the pages: the table, the sheets of answers, what was chosen, and what was learned last.
 
-Several threads may ask for it at once: one lock is held while something is looked up or written down. What takes
-long, learning and writing the results, is done in the background without it.
+Several threads may ask for it at once: one lock is held while something is looked up or written
+down. What takes long, learning and writing the results, is done in the background without it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,17 @@ KINDS = {
 _PLACES = {"error": "the error on the page Truth"}
 _PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()}
 
-# What answers a request: given the workbench, and what the address or the body says; returns what to show.
+# What answers a request: given the workbench, and what the address or the body says; returns what
+# to show.
 Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 
 def begin(paths: Sequence[str], options: Options) -> Workbench:
     """Read a table, and go on with the sheets that lie beside it."""
     if "-" in paths:
-        raise TableError("A page needs a table that it can read again; save standard input in a file first.")
+        raise TableError(
+            "A page needs a table that it can read again; save standard input in a file first."
+        )
     source = open_source(list(paths), reserved=(), **options.reading)
     table = (flattened(source) if options.labels else source).read()
     require_writable(table)
@@ -74,7 +77,9 @@ class Workbench:
 
     def __init__(self, job: Job) -> None:
         self.lock, self._writing, self.background = RLock(), Lock(), Background()
-        self._read = {path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)}
+        self._read = {
+            path: state_of(path) for path in (Path(file).absolute() for file in job.table.files)
+        }
         self.version = 0  # changes with anything that a page shows
         self._take_up(job)
 
@@ -85,7 +90,9 @@ class Workbench:
         self.outputs = files.Outputs(self.paths._asdict())
         self.result: Any = None  # LabeledTable or JudgedTable
         self.made_of: tuple[object, ...] = ()  # what the result depends on
-        self.alone: LabeledTable | None = None  # labels by the model of the given labels, for a live interval
+        self.alone: LabeledTable | None = (
+            None  # labels by the model of the given labels, for a live interval
+        )
         self.diagnosis: dict[str, Any] | None = None
         self._views: dict[str, Any] = {}  # what pages have worked out from the result
         self.version += 1
@@ -165,7 +172,9 @@ class Workbench:
 
     @property
     def _trouble(self) -> str:
-        name = next((path.name for path, before in self._read.items() if state_of(path) != before), "")
+        name = next(
+            (path.name for path, before in self._read.items() if state_of(path) != before), ""
+        )
         return (
             name
             and f"{name} was changed since it was read; nothing more is written until this page is started again."
@@ -230,7 +239,12 @@ class Workbench:
         """Write what may be written; returns the names of those that were not. Answers go on meanwhile."""
         with self._writing:
             with self.lock:
-                job, result, made_of, outputs = self.job, self.result, self.files_made_of, self.outputs
+                job, result, made_of, outputs = (
+                    self.job,
+                    self.result,
+                    self.files_made_of,
+                    self.outputs,
+                )
             return [] if self._trouble else outputs.write(job.writers(result), made_of, overwrite)
 
     def _write(self, progress: Progress) -> None:
@@ -355,7 +369,9 @@ def page_sentence(error: BaseException) -> str:
 def _in_words(part: object) -> str:
     if not isinstance(part, Parameter):
         return str(part)  # a step is in plain words already
-    place = _PLACES.get(part.name, f"the setting “{part.name.replace('_', ' ')}”, when the page is started")
+    place = _PLACES.get(
+        part.name, f"the setting “{part.name.replace('_', ' ')}”, when the page is started"
+    )
     return place if part.value is None else f"{place}: {shown(part.value)}"
 
 
@@ -366,12 +382,15 @@ class Superseded(Exception):  # noqa: N818 - no error
 class Background:
     """Does the work asked for last, in a thread.
 
-    A task is called with ``progress``, to be told each step as it begins. Once other work was asked for that
-    raises ``Superseded``, and the task ends. What a task found it hands over by itself.
+    A task is called with ``progress``, to be told each step as it begins. Once other work was asked
+    for that raises ``Superseded``, and the task ends. What a task found it hands over by itself.
     """
 
     def __init__(self) -> None:
-        self._lock, self._turn = Lock(), Lock()  # for the fields below, and to do one task at a time
+        self._lock, self._turn = (
+            Lock(),
+            Lock(),
+        )  # for the fields below, and to do one task at a time
         self._ticket = 0  # of the work asked for last
         self._thread: Thread | None = None
         self.running = False
@@ -402,7 +421,8 @@ class Background:
     def close(self, patience: float = 5.0) -> None:
         """Let go what is at work, and wait so many seconds for its next step, where it ends.
 
-        A thread that is in compiled code when Python ends can take the process down with it, exit code and all.
+        A thread that is in compiled code when Python ends can take the process down with it, exit
+        code and all.
         """
         with self._lock:
             self._ticket += 1

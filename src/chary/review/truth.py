@@ -25,7 +25,9 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     errors = sorted({*ERRORS, *([] if chosen is None else [chosen])})
     figures = truth_of_judged if isinstance(result, JudgedTable) else truth_of_labels
     answers = audit.answers
-    unfinished = answers.unfinished_sentence if answers.is_unfinished else ""  # why only the accuracy is shown
+    unfinished = (
+        answers.unfinished_sentence if answers.is_unfinished else ""
+    )  # why only the accuracy is shown
     truth = bench.view("truth", lambda: figures(result))
     return {
         **truth,
@@ -47,7 +49,9 @@ def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
         if not truth["ready"] or truth["unfinished"]:
             raise TableError(truth.get("unfinished", NOT_YET))
         if not (isinstance(error, float) and 0 < error < 1):
-            raise TableError("The share of wrong labels that you allow is between 0% and 100%, such as 10%.")
+            raise TableError(
+                "The share of wrong labels that you allow is between 0% and 100%, such as 10%."
+            )
     bench.choose_error(error)
     return truth_page(bench, {})
 
@@ -74,7 +78,9 @@ def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
     return {
         "changed_labels": summary["changed_labels"],
         "headline": first["headline"],
-        "bars": [{"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]],
+        "bars": [
+            {"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]
+        ],
         "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"]]],
         "audited": summary["audited"],
         "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},

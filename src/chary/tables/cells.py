@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from chary._words import visible
 from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, texts
 
-# What people and programs write where there is nothing, in upper or lower case, whatever the column is for.
+# What people and programs write where there is nothing, in upper or lower case, whatever the column
+# is for.
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of a spreadsheet
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
-# In a feature such a cell is missing, and so is one of these; a number that is not finite is, in whatever format.
+# In a feature such a cell is missing, and so is one of these; a number that is not finite is, in
+# whatever format.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
 _NOT_THERE = ("", "none", "-", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.", "s/d", "b.d.", "n.v.t.")
 _MISSING = (*_NOTHING, *_INFINITE, *_NOT_THERE)
-# In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such rows, and
-# words of a form or a ticket in many languages, which the file lists.
+# In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such
+# rows, and words of a form or a ticket in many languages, which the file lists.
 _LINES = Path(__file__).with_name("no_answer.txt").read_text(encoding="utf-8").splitlines()
 _NOBODY_SAID = [line for line in _LINES if line and not line.startswith("#")]
 _MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NOBODY_SAID))
@@ -34,18 +36,28 @@ _WHOLE = re.compile(r"^([+-]?[0-9]+)\.0+$")
 # Around a label; NumPy drops a NUL at the end of text anyway.
 _AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
-# Numbers that often stand for nothing; how many of them, beside how many values, in how many cells and in what
-# share of them at least, and how far outside the range of the rest, as a share of that.
-_CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
+# Numbers that often stand for nothing; how many of them, beside how many values, in how many cells
+# and in what share of them at least, and how far outside the range of the rest, as a share of that.
+_CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {
+    98.0,
+    97.0,
+    96.0,
+    998.0,
+    997.0,
+    9998.0,
+}
 CODE_WORDS = "may mean missing"  # in the note of a column with a likely code for nothing
 _EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
 _MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
-# Beside words these may stand for nothing, too: short ones only if no class is written with digits or one letter.
+# Beside words these may stand for nothing, too: short ones only if no class is written with digits
+# or one letter.
 _SHORT_CODES = {float(digit) for digit in "0789"}
 _SIGNS = r"[-–—_.…*/\\?]+"
 _NUMBER_OR_SIGN = r"[-+]?[\d.,]+ ?%?|[\W_]+"
 # A date with the time of midnight, or a moment with no part of a second.
-_MOMENT = re.compile(r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$")
+_MOMENT = re.compile(
+    r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$"
+)
 
 
 def missing_cells(cells: pl.Series) -> pl.Series:
@@ -74,7 +86,9 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     if not codes or cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
         return cells
     words = [composed(code).strip().lower() for code in codes]
-    numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
+    numbers = (
+        pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
+    )
     coded = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
         coded |= cells.cast(pl.Float64, strict=False).is_in(numbers)
@@ -95,8 +109,8 @@ def codes_of(column: str, missing: Sequence[str]) -> list[str]:
 def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> list[str]:
     """The labels of a target of which only who wrote them can tell whether they are any.
 
-    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of the others or
-    stand among words.
+    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of
+    the others or stand among words.
 
     >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "blue": 9, "other": 3})
     (['offen'], [])
@@ -105,7 +119,9 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
     >>> doubtful_labels({"gut": 5, "schlecht": 9, "99": 3}), doubtful_labels({"1st": 5, "A1": 9, "2": 3})
     (['99'], [])
     """
-    numbers = {text: float(text) for text in counts if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text)}
+    numbers = {
+        text: float(text) for text in counts if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text)
+    }
     values = sorted(set(numbers.values()))
     odd = set(values[: _codes_at_the_start(values, fewest=2)])
     odd |= set(values[::-1][: _codes_at_the_start(values[::-1], fewest=2)])
@@ -125,9 +141,10 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
 def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> set[str]:
     """Find numbers and signs that may stand for nothing in a target whose classes are words.
 
-    Every number and sign must be a code, as one that is not shows that such are classes ("1st", "2", "A1"), and
-    there must be fewer of them than words. A code of one digit, or a sign, is like a class that is written with
-    digits or as one letter: 9 beside "10a", 0 beside the blood groups "A" and "AB", "-" beside "A", "C", "G", "T".
+    Every number and sign must be a code, as one that is not shows that such are classes ("1st",
+    "2", "A1"), and there must be fewer of them than words. A code of one digit, or a sign, is like
+    a class that is written with digits or as one letter: 9 beside "10a", 0 beside the blood groups
+    "A" and "AB", "-" beside "A", "C", "G", "T".
 
     >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0}), _codes_among_words(["A", "AB", "0"], {"0": 0.0})
     ({'0'}, set())
@@ -148,7 +165,9 @@ def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> s
     if candidates != long_codes | short_codes | signs or len(candidates) >= len(words):
         return set()
 
-    are_plain_words = all(re.search(r"[^\W\d_].*[^\W\d_]", word) and not re.search(r"\d", word) for word in words)
+    are_plain_words = all(
+        re.search(r"[^\W\d_].*[^\W\d_]", word) and not re.search(r"\d", word) for word in words
+    )
     if candidates != long_codes and not are_plain_words:
         return set()
     return candidates
@@ -170,14 +189,18 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
         n = _codes_at_the_start(ends[0])
         if n and min(ends[1][:n]) < max(_FEWEST_CELLS, _FREQUENT * len(numbers)):
             n = 0
-        found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]
+        found += [
+            (f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)
+        ]
     return found
 
 
 def _codes_at_the_start(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
     """How many of the first values are codes: outside the range of the others, of which there are some."""
     n = 0
-    while n < min(_MOST_CODES, len(values) - fewest) and (abs(values[n]) in _CODES or values[n] == -1):
+    while n < min(_MOST_CODES, len(values) - fewest) and (
+        abs(values[n]) in _CODES or values[n] == -1
+    ):
         n += 1
     if n == 0:
         return 0
@@ -251,7 +274,9 @@ def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
     if cells.dtype.is_float():
         shown = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
     if not cells.dtype.is_integer() and cells.dtype != pl.String:
-        shown = shown.str.replace(r"\.0+$", "").str.replace(" 00:00:00$", "")  # nor a midnight that says nothing
+        shown = shown.str.replace(r"\.0+$", "").str.replace(
+            " 00:00:00$", ""
+        )  # nor a midnight that says nothing
     shown = shown.str.strip_chars()
     shown = shown.set(nothing, None)
     odd = shown.filter(shown.str.contains(_UNPRINTABLE).fill_null(False)).unique().to_list()
@@ -269,21 +294,23 @@ def shown_cells(cells: pl.Series) -> pl.Series:
     name = visible(cells.name, _NAME)
     if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
-    return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(f"{name} is missing")
+    return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(
+        f"{name} is missing"
+    )
 
 
 # ---------------------------------------------------------------- in a spreadsheet
 
-# What begins a formula: = in every spreadsheet, + and - in Excel and Google Sheets, @ as once in Lotus; in Excel
-# set to Japanese also their full-width forms. OWASP's list, "CSV Injection", names these eight, and a report to it
-# the long-vowel mark in place of -. The minus sign and the small forms fold to the same signs: for caution.
+# What begins a formula: = in every spreadsheet, + and - in Excel and Google Sheets, @ as once in
+# Lotus; in Excel set to Japanese also their full-width forms. OWASP's list, "CSV Injection", names
+# these eight, and a report to it the long-vowel mark in place of -. The minus sign and the small
+# forms fold to the same signs: for caution.
 FORMULA_SIGNS = "=+-@＝＋－＠ー−﹦﹢﹣﹫"
 # What is passed over before such a sign: spaces of all kinds, controls, and marks that nobody sees.
-_UNSEEN = (
-    "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff"
-)
-# A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An apostrophe that a
-# text already has before a formula gets one more, so that each text is read back as it was.
+_UNSEEN = "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff"
+# A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An
+# apostrophe that a text already has before a formula gets one more, so that each text is read back
+# as it was.
 _RISKY = rf"'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
 # What runs nothing: a number as it is, and a sign alone.
 _HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
@@ -321,15 +348,26 @@ def all_as_typed(cells: pl.Series) -> pl.Series:
 # ---------------------------------------------------------------- columns
 
 # Why a column is left out.
-IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = "identifier", "text", "constant", "dropped", "unsupported"
+IDENTIFIER, TEXT, CONSTANT, DROPPED, UNSUPPORTED = (
+    "identifier",
+    "text",
+    "constant",
+    "dropped",
+    "unsupported",
+)
 
-# A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest is missing.
+# A column is numeric, or a date, if at least this share of its filled cells reads as one; the rest
+# is missing.
 READABLE = 0.98
 
-# How a person reads a feature: as a number, as a date, as a topic (more or less of it), or not at all.
+# How a person reads a feature: as a number, as a date, as a topic (more or less of it), or not at
+# all.
 NUMBER, DATE, TOPIC, UNREADABLE = "number", "date", "topic", "unreadable"
 
-FEW, MANY = 200, 20_000  # cells that show what most cells of a column are like, and how they are written
+FEW, MANY = (
+    200,
+    20_000,
+)  # cells that show what most cells of a column are like, and how they are written
 
 
 def some_of(cells: pl.Series, size: int) -> pl.Series:
@@ -345,7 +383,9 @@ def nulls(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
 
 def unified(cells: pl.Series) -> pl.Series:
     """Cells as the kinds take them: text kept in a dictionary as text, and in one Unicode form."""
-    return all_composed(cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells)
+    return all_composed(
+        cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
+    )
 
 
 @dataclass(frozen=True)
@@ -356,12 +396,14 @@ class Column:
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
     form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
-    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is about;
-    # numeric: words in place of a number, which count as missing
+    # categorical: its frequent values; boolean: the value read as 1; words: what each feature is
+    # about; numeric: words in place of a number, which count as missing
     categories: tuple[str, ...] = ()
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted
-    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # what else a kind goes by
+    learned: dict[str, NDArray[Any]] = field(
+        default_factory=dict, compare=False
+    )  # what else a kind goes by
     doubtful: bool = False  # a person should read the note: it may have been meant otherwise
 
     @property
@@ -373,10 +415,10 @@ class Column:
 class Kind:
     """What there is to know of a kind of column; each is a subclass in ``columns/``.
 
-    A kind makes k numbers of a cell. They are standardised later, missing ones filled with their median and told
-    of by a feature of their own. Where they have ``one_scale``, distances between cells are kept. A kind that is
-    ``grouped`` makes one number, the group that a cell belongs to; each group is a feature then, 1 in it and 0
-    elsewhere.
+    A kind makes k numbers of a cell. They are standardised later, missing ones filled with their
+    median and told of by a feature of their own. Where they have ``one_scale``, distances between
+    cells are kept. A kind that is ``grouped`` makes one number, the group that a cell belongs to;
+    each group is a feature then, 1 in it and 0 elsewhere.
     """
 
     name: ClassVar[str]  # the ``kind`` of its columns
@@ -387,8 +429,8 @@ class Kind:
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """What the column is, if it is of this kind; None if not.
 
-        ``filled`` are the cells that hold something, of whatever type, and are not all the same. A column is
-        ``forced`` if somebody said that it is of this kind.
+        ``filled`` are the cells that hold something, of whatever type, and are not all the same. A
+        column is ``forced`` if somebody said that it is of this kind.
         """
         raise NotImplementedError
 

@@ -36,7 +36,8 @@ _STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
 _CHUNK_CELLS = 2**22
 # Standardised values are clipped.
 _CLIP = 100.0
-# New cells are refused if so many that cannot be read are less likely than this where ``READABLE`` of them can.
+# New cells are refused if so many that cannot be read are less likely than this where ``READABLE``
+# of them can.
 _UNLIKELY = 0.01
 # What somebody may say of a column, in the order in which it counts.
 _FORCED = ("drop", "identifier", "text", "categorical", "numeric")
@@ -63,25 +64,28 @@ class Feature(NamedTuple):
 class TablePreparation(TransformerMixin, BaseEstimator):
     """Turn the cells of a table into numeric features.
 
-    Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout), boolean, date
-    (year, month, weekday, elapsed days, and the hour if it is told), time of day, categorical (rare values share
-    one feature), free text (thirty topics, more if ``y`` has more than twenty classes), embedding (a list of
-    numbers). Identifiers and constant columns are left out; ``columns_`` says so. Missing numbers become the
-    median, with a feature that tells where; missing categories are a category. Values never seen in ``fit`` are
-    accepted; numbers and dates that are written otherwise than in ``fit`` are refused. All numbers are
-    standardised, those of a text or of an embedding by one scale. Features are made of the columns in the order of
-    their names, so that nothing that is learned from them depends on the order of the columns in the table; arrays
-    have no names, and keep theirs.
+    Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout),
+    boolean, date (year, month, weekday, elapsed days, and the hour if it is told), time of day,
+    categorical (rare values share one feature), free text (thirty topics, more if ``y`` has more
+    than twenty classes), embedding (a list of numbers). Identifiers and constant columns are left
+    out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
+    missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates
+    that are written otherwise than in ``fit`` are refused. All numbers are standardised, those of a
+    text or of an embedding by one scale. Features are made of the columns in the order of their
+    names, so that nothing that is learned from them depends on the order of the columns in the
+    table; arrays have no names, and keep theirs.
 
     Parameters
     ----------
     drop, categorical, numeric, identifier, text : sequences of column names, default=()
         Override what the cells suggest.
     missing : sequence of str, default=()
-        Cells that hold nothing besides empty ones and NA: ``"-9"`` in every column, ``"age=-9"`` in one.
+        Cells that hold nothing besides empty ones and NA: ``"-9"`` in every column, ``"age=-9"`` in
+        one.
     dates : sequence of str, default=()
-        How dates such as 03/04/2024 are written: ``"day-first"``, ``"month-first"`` or ``"year-first"``, or
-        ``"start=month-first"`` in one column. Dates that can be read in one way only are read so.
+        How dates such as 03/04/2024 are written: ``"day-first"``, ``"month-first"`` or
+        ``"year-first"``, or ``"start=month-first"`` in one column. Dates that can be read in one
+        way only are read so.
 
     Attributes
     ----------
@@ -136,16 +140,21 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for name in forced:
             if name not in frame.columns:
                 hint = column_hint(name, frame.columns)
-                raise TableError(f"The table of features has no column {shown(name)} to override; {hint}")
+                raise TableError(
+                    f"The table of features has no column {shown(name)} to override; {hint}"
+                )
         _refuse_unknown(self.dates, frame.columns, "the dates")
         frame = self._without_codes(frame, frame.columns)
         dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
         columns = [
-            find_column(frame[name], forced.get(name, ""), dates[name], n_classes) for name in frame.columns
+            find_column(frame[name], forced.get(name, ""), dates[name], n_classes)
+            for name in frame.columns
         ]
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
-            raise TableError(f"No column is left to learn from ({reasons}); add columns or override their kind.")
+            raise TableError(
+                f"No column is left to learn from ({reasons}); add columns or override their kind."
+            )
         ordered = sorted(columns, key=lambda column: column.name)
         self.columns_, self.ordered_, self._places = columns, ordered, _places(ordered)
         n_features = self._n_features
@@ -165,7 +174,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         n_known = min(map(len, statistics.values()), default=0)
         fits = True
         for kind, column in [(kind_of(column), column) for column in columns if column.used]:
-            fits = fits and n_numbers <= n_known and kind.whole(column)  # a short note may promise thousands
+            fits = (
+                fits and n_numbers <= n_known and kind.whole(column)
+            )  # a short note may promise thousands
             if fits and not kind.grouped:
                 n_numbers += len(kind.feature_names(column))
         expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
@@ -187,7 +198,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         kept = [feature.column not in notes for feature in self.features()]
-        statistics = {name: values[kept[: len(values)]] for name, values in self.statistics_.items()}
+        statistics = {
+            name: values[kept[: len(values)]] for name, values in self.statistics_.items()
+        }
         left_out = {name: Column(name, DROPPED, note) for name, note in notes.items()}
         columns = [left_out.get(column.name, column) for column in self.ordered_]
         preparation = TablePreparation.restored(self.get_params(), columns, statistics)
@@ -213,9 +226,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
         """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
 
-        What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an odd one in a
-        column as it should be, or one of a column that is written otherwise. The array has its columns together,
-        as the cells have theirs.
+        What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an
+        odd one in a column as it should be, or one of a column that is written otherwise. The array
+        has its columns together, as the cells have theirs.
         """
         self.require_columns(frame.columns)
         frame = self._without_codes(frame, [column.name for column in self.columns_])
@@ -246,7 +259,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column in self.columns_:
             if column.used and column.name not in present:
                 hint = column_hint(column.name, names)
-                raise TableError(f"Column {shown(column.name)} is missing, and the model learned from it; {hint}")
+                raise TableError(
+                    f"Column {shown(column.name)} is missing, and the model learned from it; {hint}"
+                )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name a person understands for each feature; ``input_features`` is not used."""
@@ -259,16 +274,21 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         indicators: list[tuple[str, str]] = []
         for place in self._numbers:
             column = place.column.name
-            mean, scale = (self.statistics_[which][place.here].tolist() for which in ("mean", "scale"))
+            mean, scale = (
+                self.statistics_[which][place.here].tolist() for which in ("mean", "scale")
+            )
             words = place.kind.feature_words(place.column)
             features += [
-                Feature(name, column, False, mean[i], scale[i], *words[i]) for i, name in enumerate(place.names)
+                Feature(name, column, False, mean[i], scale[i], *words[i])
+                for i, name in enumerate(place.names)
             ]
             if place.told is not None:
                 indicators.append((f"{column} is missing", column))
         for place in self._groups:
             indicators += [(name, place.column.name) for name in place.names]
-        return features + [Feature(name, column, indicator=True, words=name) for name, column in indicators]
+        return features + [
+            Feature(name, column, indicator=True, words=name) for name, column in indicators
+        ]
 
     @property
     def _numbers(self) -> list[_Place]:
@@ -286,7 +306,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """The table with nothing where somebody says that a cell holds nothing."""
         _refuse_unknown(self.missing, known, "the code")
         coded = {name: codes_of(name, self.missing) for name in frame.columns}
-        return frame.with_columns(without_codes(frame[name], codes) for name, codes in coded.items() if codes)
+        return frame.with_columns(
+            without_codes(frame[name], codes) for name, codes in coded.items() if codes
+        )
 
 
 def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) -> None:
@@ -295,7 +317,9 @@ def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) 
         if "=" in setting and not any(setting.startswith(f"{name}=") for name in columns):
             name = setting.partition("=")[0]
             hint = column_hint(name, columns)
-            raise TableError(f"There is no column {shown(name)} for {kind} {shown(setting)}; {hint}")
+            raise TableError(
+                f"There is no column {shown(name)} for {kind} {shown(setting)}; {hint}"
+            )
 
 
 class _Place(NamedTuple):
@@ -331,7 +355,9 @@ def _statistics(frame: pl.DataFrame, numbers: list[_Place], n_features: int) -> 
         return {}
     most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
     if frame.height > most:
-        frame = frame[np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))]
+        frame = frame[
+            np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))
+        ]
     read = [place.kind.read(unified(frame[place.column.name]), place.column) for place in numbers]
     imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
     # Sorted, as sums round otherwise in another order of the rows.

@@ -1,8 +1,8 @@
 """Anything that holds a table, opened once and read as often as asked: at once, in batches, by row or by column.
 
-A source is a data frame, a file, several files, a folder, a pattern, or standard input. This is the only door for
-untrusted files: whatever is wrong with one ends in a ``TableError``, one sentence that says what was found, where,
-and what to do.
+A source is a data frame, a file, several files, a folder, a pattern, or standard input. This is the
+only door for untrusted files: whatever is wrong with one ends in a ``TableError``, one sentence
+that says what was found, where, and what to do.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ _OUTPUT = re.compile(
     r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.gz)?$"
     r"|\.(audit|check|judge)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
 )
-# What labelling a table in memory takes: so many bytes for each that its cells do, and what Python itself needs.
+# What labelling a table in memory takes: so many bytes for each that its cells do, and what Python
+# itself needs.
 _GROWTH, _BASE = 3, 300 << 20
-# A file that is read as a whole may have one byte for so many that may be used: unpacked and read it takes more.
+# A file that is read as a whole may have one byte for so many that may be used: unpacked and read
+# it takes more.
 _WHOLE_GROWTH = 12
 _FIRST_ROWS = 2**12  # of a Parquet file, by which the size of its cells is told
 _KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
@@ -88,18 +90,18 @@ def open_source(
     ----------
     data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
         A path may be a file of any kind, also one in gzip; a folder, or a pattern such as
-        ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their names; or
-        ``"-"``, standard input.
+        ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their
+        names; or ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
-        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is not, which a note
-        says; text that does not decode is refused.
+        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is
+        not, which a note says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
     header_row : int, default=None
-        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
-        row, unless that is empty or a title.
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds
+        it: the first row, unless that is empty or a title.
     memory : int
         Bytes that reading in batches may take, about.
     name : str, default=None
@@ -123,8 +125,12 @@ def open_source(
         table = _usable(Table(from_dataframe(data), name), reserved)
         _refuse_sums(table)
         return Source([], [], how, reserved, memory, _kept=table)
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise TableError(f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'.")
+    if delimiter is not None and (
+        len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()
+    ):
+        raise TableError(
+            f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'."
+        )
     given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
     if not given:
         raise TableError("No file was given; give one at least.")
@@ -134,7 +140,9 @@ def open_source(
     looked_into = [look_into(file if file.path else _standard_input()) for file in found]
     for file, format in looked_into:
         if sheet is not None and format.name != "xlsx":
-            raise TableError(f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out.")
+            raise TableError(
+                f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out."
+            )
     files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
     facts = {
         "path": given[0],
@@ -161,7 +169,9 @@ def flattened(source: Source) -> Source:
         while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
             frame = frame.unnest(records, separator=".")
     except pl.exceptions.DuplicateError:
-        raise TableError(f"{table.name} has a column and a field of the same name; rename one of them.") from None
+        raise TableError(
+            f"{table.name} has a column and a field of the same name; rename one of them."
+        ) from None
     return open_source(replace(table, frame=frame), reserved=())
 
 
@@ -179,17 +189,18 @@ def read_table(
     ----------
     path : path, or sequence of paths
         A file, also one in gzip; a folder, or a pattern such as ``"in/*.csv"``: files of
-        one kind with the same columns, one table in the order of their names; or ``"-"``, standard input.
+        one kind with the same columns, one table in the order of their names; or ``"-"``, standard
+        input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
-        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is not, which a note
-        says; text that does not decode is refused.
+        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is
+        not, which a note says; text that does not decode is refused.
     sheet : str, default=None
         Of an Excel workbook that has several.
     header_row : int, default=None
-        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds it: the first
-        row, unless that is empty or a title.
+        The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds
+        it: the first row, unless that is empty or a title.
     """
     paths = path if isinstance(path, (str, os.PathLike)) else list(path)
     return open_source(paths, **Reading(delimiter, encoding, sheet, header_row).as_given()).read()
@@ -207,7 +218,9 @@ class Source:
     _how: Reading
     _reserved: Sequence[str]
     memory: int  #: bytes that reading in batches may take
-    _facts: dict[str, Any] = field(default_factory=dict)  # of the table: which paths were given for it, and so on
+    _facts: dict[str, Any] = field(
+        default_factory=dict
+    )  # of the table: which paths were given for it, and so on
     _notes: Sequence[str] = ()
     _kept: Table | None = None  # all rows, once they were read as a whole
     _columns: dict[str, pl.Series] = field(default_factory=dict)  # that were read as a whole
@@ -243,7 +256,9 @@ class Source:
                 with self._unchanged():
                     self._n_rows = parquet.n_rows(self.files[0])
             else:
-                self._n_rows = sum(batch.table.frame.height for batch in self.batches(self.names[:1]))
+                self._n_rows = sum(
+                    batch.table.frame.height for batch in self.batches(self.names[:1])
+                )
         return self._n_rows
 
     @cached_property
@@ -279,7 +294,11 @@ class Source:
     def _takes_more_than(self, memory: int) -> bool:
         is_text = all(kind.name in ("csv", "jsonl") for kind in self._formats)
         # Text takes no more than four times its size, numbers in JSON lines included.
-        if is_text and not any(file.packed for file in self.files) and _BASE + 4 * _GROWTH * self._size <= memory:
+        if (
+            is_text
+            and not any(file.packed for file in self.files)
+            and _BASE + 4 * _GROWTH * self._size <= memory
+        ):
             return False
         try:
             return self.needed > memory
@@ -292,11 +311,10 @@ class Source:
         """All rows; they are kept."""
         if self._kept is None:
             with self._unchanged():
-                # A format that cannot be read in batches looks at the size of its content by itself.
+                # A format that cannot be read in batches looks at the size of its content by
+                # itself.
                 if self._in_batches and self._takes_more_than(free_memory()):
-                    remedy = (
-                        "give a part of it, or label it on the command line, which reads such a table in parts"
-                    )
+                    remedy = "give a part of it, or label it on the command line, which reads such a table in parts"
                     refuse_beyond_memory(self.table.name, self.needed, remedy)
                 tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
                 self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
@@ -322,7 +340,9 @@ class Source:
                     n_rows, last = n_rows + batch.table.frame.height, batch.table
                     yield Batch(batch.table, (before + batch.share * size[place]) / sum(size))
         if last is None:
-            raise TableError(f"{self.table.name} has a header and no rows; there is nothing to label.")
+            raise TableError(
+                f"{self.table.name} has a header and no rows; there is nothing to label."
+            )
         _refuse_sums(last)
         self._n_rows = n_rows
 
@@ -488,18 +508,24 @@ def _refuse_sums(table: Table) -> None:
     """Refuse a last row that seems to hold the sums of those above it: as a row like them it would get a label."""
     for cells in table.frame.select(pl.col(pl.String)):
         last = cells[-1]
-        if last is not None and folded(last).rstrip(":") in _SUMS and 1 == (cells == last).sum() < len(cells):
+        if (
+            last is not None
+            and folded(last).rstrip(":") in _SUMS
+            and 1 == (cells == last).sum() < len(cells)
+        ):
             raise TableError(
                 f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; delete it if it "
                 "sums up the others, or move it up if it is like them."
             )
 
 
-def in_blocks(batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES) -> Iterator[Batch]:
+def in_blocks(
+    batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES
+) -> Iterator[Batch]:
     """So many rows at a time, or fewer where their cells take more than so many bytes; one at least.
 
-    Where a block begins depends on the rows before it, not on the batches: a file that is written in other row
-    groups has the same blocks.
+    Where a block begins depends on the rows before it, not on the batches: a file that is written
+    in other row groups has the same blocks.
     """
     held: list[Table] = []
     rows = size = 0
@@ -536,9 +562,13 @@ def _usable(table: Table, reserved: Sequence[str]) -> Table:
     """The table, once its shape and its column names can be worked with."""
     frame, name = table.frame, table.name
     if frame.width > MAX_COLUMNS:
-        raise TableError(f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
+        raise TableError(
+            f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some."
+        )
     if not frame.height:
-        raise TableError(f"{name} has a header and no rows; chary needs labelled and unlabelled rows.")
+        raise TableError(
+            f"{name} has a header and no rows; chary needs labelled and unlabelled rows."
+        )
     refuse_taken(table, reserved)
     return table
 
@@ -583,7 +613,9 @@ def file_kind(path: GivenPath) -> Table:
     """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
     file, format = look_into(_file(os.fspath(path)))
     own = str(path)
-    return Table(pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,))
+    return Table(
+        pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,)
+    )
 
 
 def _are_paths(data: Any) -> bool:
@@ -600,11 +632,11 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
         try:
             names = sorted(entry.name for entry in os.scandir(given) if entry.is_file())
         except OSError as error:
-            raise TableError(f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()}).") from None
+            raise TableError(
+                f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()})."
+            ) from None
         paths = [os.path.join(given, name) for name in names if not name.startswith(".")]
-        nothing = (
-            f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
-        )
+        nothing = f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
     elif glob.has_magic(given) and not is_address(given) and not os.path.lexists(given):
         paths = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
         nothing = f"No file is called {shown(given, 200)}; check the pattern."
@@ -622,7 +654,9 @@ def _files_of(given: str, notes: list[str]) -> list[File]:
         raise TableError(nothing)
     if skipped:
         listing = _some_names(skipped)
-        notes.append(f"Skipped by name, as written by chary or beside tables: {listing}; name a file to read it.")
+        notes.append(
+            f"Skipped by name, as written by chary or beside tables: {listing}; name a file to read it."
+        )
     return [_file(path) for path in kept]
 
 
@@ -654,14 +688,18 @@ def _joined(tables: Sequence[Table]) -> Table:
     names = [table.name for table in tables]
     note = f"{len(tables)} files were read as one table, in this order: {_some_names(names)}."
     notes = [note, *(note for table in tables for note in table.notes)]
-    return replace(first, frame=joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes)))
+    return replace(
+        first, frame=joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes))
+    )
 
 
 def _refuse_others(first: Table, table: Table) -> None:
     """Refuse a table that is of another kind than the first, or has other columns."""
     if table.format != first.format:
         words = FORMATS[first.format].words, FORMATS[table.format].words
-        raise TableError(f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind.")
+        raise TableError(
+            f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind."
+        )
     here, there = set(table.frame.columns), set(first.frame.columns)
     different = here ^ there
     if odd := [name for name in (*first.frame.columns, *table.frame.columns) if name in different]:
@@ -677,8 +715,8 @@ def _refuse_others(first: Table, table: Table) -> None:
 def from_dataframe(data: Any) -> pl.DataFrame:
     """Whatever holds a table in memory as a polars DataFrame.
 
-    A pandas or polars frame, a mapping of columns, or anything that speaks Arrow (has ``__arrow_c_stream__``): a
-    table of pyarrow, a relation of DuckDB, a table of Ibis.
+    A pandas or polars frame, a mapping of columns, or anything that speaks Arrow (has
+    ``__arrow_c_stream__``): a table of pyarrow, a relation of DuckDB, a table of Ibis.
 
     >>> from_dataframe({"age": [31, 47], "city": ["Ulm", None]}).shape
     (2, 2)
@@ -691,7 +729,9 @@ def from_dataframe(data: Any) -> pl.DataFrame:
     if hasattr(data, "__arrow_c_stream__") and not is_pandas(data):
         return _from_arrow(data)
     if not is_mapping and not hasattr(data, "columns"):
-        raise TableError(f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}.")
+        raise TableError(
+            f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}."
+        )
     keys = data if is_mapping else data.columns
     names = [str(name) for name in keys]
     refuse_duplicates(names, "The table")
@@ -705,9 +745,13 @@ def _from_arrow(data: Any) -> pl.DataFrame:
     try:
         return pl.DataFrame(data)
     except pl.exceptions.DuplicateError:
-        raise TableError("Two columns of the table have the same name; rename one of them.") from None
+        raise TableError(
+            "Two columns of the table have the same name; rename one of them."
+        ) from None
     except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"The {type(data).__name__} cannot be read as a table ({reason(error)}).") from None
+        raise TableError(
+            f"The {type(data).__name__} cannot be read as a table ({reason(error)})."
+        ) from None
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -722,18 +766,22 @@ def _series(name: str, values: Any) -> pl.Series:
     if getattr(dtype, "categories", None) is not None:  # whatever its values are
         named = target_texts(pl.Series([item for item in items if item is not None], strict=False))
         texts = iter(named.to_list())
-        return pl.Series(name, [None if item is None else next(texts) for item in items], dtype=pl.Categorical)
+        return pl.Series(
+            name, [None if item is None else next(texts) for item in items], dtype=pl.Categorical
+        )
     try:
         return pl.Series(name, items, strict=True)
     except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
         return pl.Series(name, [None if item is None else str(item) for item in items])
 
 
-def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "", rows: Any = None) -> Any:
+def extended(
+    data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "", rows: Any = None
+) -> Any:
     """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
 
-    A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the target where that
-    can hold it. A file becomes a polars frame of its cells.
+    A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the
+    target where that can hold it. A file becomes a polars frame of its cells.
     """
     if table.blank is not None:
         if rows is None:
@@ -744,7 +792,9 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
         frame = frame if rows is None else frame[rows]
-        return _of_its_kind(data, frame.with_columns([column.alias(name) for name, column in added.items()]))
+        return _of_its_kind(
+            data, frame.with_columns([column.alias(name) for name, column in added.items()])
+        )
     data = data if rows is None else data.iloc[rows]
     own = [data[name].dtype for name in data.columns if str(name) == target]
     return data.assign(**{
@@ -756,7 +806,11 @@ def extended(data: Any, table: Table, added: Mapping[str, pl.Series], target: st
 def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
     """Make a frame of columns alone, of the kind that was given: a value for each of the ``rows``, or for all."""
     frame = alone(data, columns)
-    return frame.set_index(data.index if rows is None else data.index[rows]) if is_pandas(data) else frame
+    return (
+        frame.set_index(data.index if rows is None else data.index[rows])
+        if is_pandas(data)
+        else frame
+    )
 
 
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
@@ -781,7 +835,8 @@ def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
 def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
     """Put a pandas Series into the order of a table's rows, by its index; give back anything else as it is.
 
-    The rows of a pandas frame are known by its index, those of other tables by their numbers from 0.
+    The rows of a pandas frame are known by its index, those of other tables by their numbers from
+    0.
 
     Parameters
     ----------
@@ -817,7 +872,9 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
 def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
     """Refuse columns whose values belong to different rows if one looks at their indexes."""
-    series = [(name, values) for name, values in columns.items() if _is_pandas_class(values, "Series")]
+    series = [
+        (name, values) for name, values in columns.items() if _is_pandas_class(values, "Series")
+    ]
     for name, values in series[1:]:
         first_name, first = series[0]
         if not values.index.equals(first.index):
@@ -834,7 +891,9 @@ def is_pandas(data: Any) -> bool:
 
 def _is_pandas_class(data: Any, name: str) -> bool:
     bases = type(data).__mro__
-    return any(base.__name__ == name and base.__module__.split(".")[0] == "pandas" for base in bases)
+    return any(
+        base.__name__ == name and base.__module__.split(".")[0] == "pandas" for base in bases
+    )
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
@@ -842,9 +901,12 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     import pandas as pd
 
     plain = pd.Series(
-        column.to_numpy() if column.dtype.is_numeric() or column.dtype == pl.Boolean else column.to_list()
+        column.to_numpy()
+        if column.dtype.is_numeric() or column.dtype == pl.Boolean
+        else column.to_list()
     )
-    # Durations stay as they are read, and whole numbers whole, though some cells of the target were missing.
+    # Durations stay as they are read, and whole numbers whole, though some cells of the target were
+    # missing.
     was_float = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
     if dtype is None or str(dtype) == "object" or dtype.kind == "m" or was_float:
         return plain.array

@@ -21,7 +21,8 @@ from chary.options import FORMAT_WORDS
 MAX_COLUMNS = 4096
 PACKED = ("gz",)
 PACKABLE = ("csv", "jsonl")  # formats that are worth compressing
-# The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what decides it.
+# The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what
+# decides it.
 LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
     "chary_label",
     "chary_confidence",
@@ -100,7 +101,9 @@ class Table:
     frame: pl.DataFrame  #: CSV: all text; others: the types of the file
     name: str  #: for people
     delimiter: str = ""  #: of a CSV
-    bom: bool = False  #: whether a CSV is written with a byte-order mark, by which spreadsheets know UTF-8
+    bom: bool = (
+        False  #: whether a CSV is written with a byte-order mark, by which spreadsheets know UTF-8
+    )
     newline: str = "\n"  #: at the end of a line of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, Any] = field(default_factory=dict)  #: parameters to read it again with
@@ -142,7 +145,9 @@ class Table:
         if self.blank is None:
             return wanted
         for number in np.intersect1d(wanted, self.blank.numbers)[:1].tolist():
-            raise TableError(f"Row {number + 1} of {self.name} is blank; it has no label, so leave it out.")
+            raise TableError(
+                f"Row {number + 1} of {self.name} is blank; it has no label, so leave it out."
+            )
         return wanted - np.searchsorted(self.blank.numbers, wanted)
 
     def without_blank_rows(self) -> Table:
@@ -195,7 +200,11 @@ class Table:
         if self.path in ("", "-"):
             return Path()
         if self._is_folder:
-            return Path(self.path, "..") if Path(self.path).name in ("", "..") else Path(self.path).parent
+            return (
+                Path(self.path, "..")
+                if Path(self.path).name in ("", "..")
+                else Path(self.path).parent
+            )
         return Path(self.files[0] if self.files else self.path).parent
 
     @property
@@ -275,13 +284,17 @@ def column_named(table: Table, name: str) -> str:
     """The name, if the table has such a column; otherwise an error that suggests the nearest."""
     if name in table.frame.columns:
         return name
-    raise TableError(f"{table.name} has no column {shown(name)}; {column_hint(name, table.frame.columns)}")
+    raise TableError(
+        f"{table.name} has no column {shown(name)}; {column_hint(name, table.frame.columns)}"
+    )
 
 
 def refuse_taken(table: Table, names: Iterable[str]) -> None:
     """No column that is added may take the place of one of the table's own."""
     if taken := [name for name in names if name in table.frame.columns]:
-        raise TableError(f"{table.name} already has a column {shown(taken[0])}, made by chary; rename it.")
+        raise TableError(
+            f"{table.name} already has a column {shown(taken[0])}, made by chary; rename it."
+        )
 
 
 def column_hint(name: str, columns: Sequence[str]) -> str:
@@ -290,7 +303,9 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
     >>> column_hint("aeg", ["id", "age"])
     "did you mean 'age'?"
     """
-    near = difflib.get_close_matches(name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6)
+    near = difflib.get_close_matches(
+        name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6
+    )
     if near:
         return f"did you mean {told_apart(near[0])}?"
     first_names = ", ".join(shown(column) for column in columns[:8])
@@ -332,7 +347,11 @@ def composed(text: str) -> str:
     >>> composed("Cafe\\u0301\\u200b") == "Caf\\u00e9", composed("New\\u00a0York")
     (True, 'New York')
     """
-    return text if text.isascii() else unicodedata.normalize("NFC", _FIXED.sub(" ", _WITHOUT_WIDTH.sub("", text)))
+    return (
+        text
+        if text.isascii()
+        else unicodedata.normalize("NFC", _FIXED.sub(" ", _WITHOUT_WIDTH.sub("", text)))
+    )
 
 
 def all_composed(cells: pl.Series) -> pl.Series:
@@ -346,7 +365,11 @@ def all_composed(cells: pl.Series) -> pl.Series:
     odd = cells.filter((cells.str.len_bytes() != cells.str.len_chars()).fill_null(False)).unique()
     plain = odd.str.replace_all(f"[{NO_WIDTH}]", "").str.replace_all(f"[{_FIXED_SPACES}]", " ")
     plain = plain.str.normalize("NFC")
-    return cells.replace(odd.filter(plain != odd), plain.filter(plain != odd)) if (plain != odd).any() else cells
+    return (
+        cells.replace(odd.filter(plain != odd), plain.filter(plain != odd))
+        if (plain != odd).any()
+        else cells
+    )
 
 
 def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.DataType]:
@@ -354,11 +377,20 @@ def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.Dat
     try:
         schema = dict(pl.concat([frame.clear() for frame in frames], how="diagonal_relaxed").schema)
     except pl.exceptions.PolarsError as error:
-        raise TableError(f"{name}: types of a column differ ({reason(error)}); write it in one type.") from None
-    for column, dtype in ((column, dtype) for frame in frames for column, dtype in frame.schema.items()):
+        raise TableError(
+            f"{name}: types of a column differ ({reason(error)}); write it in one type."
+        ) from None
+    for column, dtype in (
+        (column, dtype) for frame in frames for column, dtype in frame.schema.items()
+    ):
         common = schema[column]
-        if dtype != pl.Null and (dtype.is_numeric(), dtype in _TEXT) != (common.is_numeric(), common in _TEXT):
-            raise TableError(f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one type.")
+        if dtype != pl.Null and (dtype.is_numeric(), dtype in _TEXT) != (
+            common.is_numeric(),
+            common in _TEXT,
+        ):
+            raise TableError(
+                f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one type."
+            )
     return schema
 
 
@@ -368,8 +400,12 @@ def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -
     for column, dtype in schema.items():
         cells = frame.get_column(column, default=nothing.alias(column))
         cast = cells.cast(dtype)
-        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(cells, null_equal=True):
-            raise TableError(f"Column {shown(column)} of {name} is too long for {dtype}; write it in one type.")
+        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(
+            cells, null_equal=True
+        ):
+            raise TableError(
+                f"Column {shown(column)} of {name} is too long for {dtype}; write it in one type."
+            )
         columns.append(cast)
     return pl.DataFrame(columns)
 
@@ -387,7 +423,8 @@ def refuse_duplicates(names: Sequence[str], where: str) -> None:
 
 # ---------------------------------------------------------------- memory
 
-# Bytes that are needed for one of a cell: cells of a dictionary share theirs until something is made of them.
+# Bytes that are needed for one of a cell: cells of a dictionary share theirs until something is
+# made of them.
 _GROWTH = 3
 _GROUP = Path("/sys/fs/cgroup")
 
@@ -403,7 +440,9 @@ def free_memory() -> int:
         found.append(limit - used)
         lines = (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
         # Files that were read, and would make room.
-        found[1] += next(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        found[1] += next(
+            int(line.split()[1]) for line in lines if line.startswith("inactive_file ")
+        )
     return max(0, min(found))
 
 
@@ -458,7 +497,9 @@ def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
         lengths = cells.list.len() if isinstance(cells.dtype, pl.List) else cells.arr.len()
         sizes = 8 + 8 * lengths.cast(pl.Int64).fill_null(0)
     elif cells.dtype in (pl.String, pl.Binary):
-        sizes = (cells.str.len_bytes() if cells.dtype == pl.String else cells.bin.size()).fill_null(0)
+        sizes = (cells.str.len_bytes() if cells.dtype == pl.String else cells.bin.size()).fill_null(
+            0
+        )
     else:
         return 8
     return sizes.to_numpy().astype(np.int64)

@@ -1,8 +1,9 @@
 """The target column of a table: its classes, which rows have a label, and spellings that are one class.
 
-Of a table of any size: its labelled rows, and a uniform random sample of the others. Every row has a random number
-that depends on the seed and its place alone; of the rows without a label those of the smallest are taken. So the
-sample is exact and uniform, and the same however the rows lie in files.
+Of a table of any size: its labelled rows, and a uniform random sample of the others. Every row has
+a random number that depends on the seed and its place alone; of the rows without a label those of
+the smallest are taken. So the sample is exact and uniform, and the same however the rows lie in
+files.
 """
 
 from __future__ import annotations
@@ -63,16 +64,17 @@ def read_target(
 ) -> Target:
     """The target column of a table, encoded; its empty cells, and cells equal to ``unlabeled``, have no label.
 
-    Labels that differ in nothing but case and white space are one class, called by its most frequent spelling;
-    ``notes`` say so.
+    Labels that differ in nothing but case and white space are one class, called by its most
+    frequent spelling; ``notes`` say so.
 
     Parameters
     ----------
     table, target
         The table, and the name of one of its columns.
     unlabeled : str or sequence of str, default=None
-        What means "no label", in upper or lower case. Cells that look like it without being empty (NA, ?, -1,
-        unknown, 99 beside 0 to 10 or beside words) are refused unless they are named here or among the classes.
+        What means "no label", in upper or lower case. Cells that look like it without being empty
+        (NA, ?, -1, unknown, 99 beside 0 to 10 or beside words) are refused unless they are named
+        here or among the classes.
     classes : sequence of str, default=()
         Cells that look like no label and are a class.
     missing : sequence of str, default=()
@@ -86,7 +88,9 @@ def read_target(
     _refuse_unlearnable(target, by_class)
     longest = max(map(len, chosen.values()))
     if 4 * longest * len(cells) > _MAX_LABEL_BYTES:
-        raise TableError(f"Column {shown(target)} has a label of {longest:,} characters; shorten it.")
+        raise TableError(
+            f"Column {shown(target)} has a label of {longest:,} characters; shorten it."
+        )
     labels = cells.replace_strict(chosen, default=None, return_dtype=pl.String)
     notes = fold_sentences(counts, chosen, target)
     for text in none:
@@ -119,11 +123,17 @@ def target_values(
     counts = counts | none
     chosen, rows = _by_class(counts)
     doubtful = {chosen[text] for text in doubtful_labels(counts, codes_of(column.name, missing))}
-    unticked = {chosen[text] for text in none} | {text for text in doubtful if not is_marker(text, classes)}
-    return [Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()]
+    unticked = {chosen[text] for text in none} | {
+        text for text in doubtful if not is_marker(text, classes)
+    }
+    return [
+        Value(name, n, name not in unticked, name in doubtful) for name, n in rows.most_common()
+    ]
 
 
-def target_labels(table: Table, target: str, unlabeled: str | Sequence[str] | None = None, **told: Any) -> Labels:
+def target_labels(
+    table: Table, target: str, unlabeled: str | Sequence[str] | None = None, **told: Any
+) -> Labels:
     """The labels alone, of what ``read_target`` says."""
     return read_target(table, target, unlabeled, **told).labels
 
@@ -137,10 +147,14 @@ def require_target(table: Table, target: str) -> None:
         )
     column_named(table, target)
     if not can_be_text(table.frame[target].dtype):
-        raise TableError(f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another.")
+        raise TableError(
+            f"Column {shown(target)} holds {table.frame[target].dtype}, not labels; choose another."
+        )
 
 
-def _counted(cells: pl.Series, markers: Sequence[str]) -> tuple[pl.Series, dict[str, int], dict[str, int]]:
+def _counted(
+    cells: pl.Series, markers: Sequence[str]
+) -> tuple[pl.Series, dict[str, int], dict[str, int]]:
     """Cells as labels; rows by label, the most frequent first; and rows by what means that there is none."""
     labels = label_texts(cells)
     rows = labels.alias("label").drop_nulls().value_counts(name="rows")
@@ -161,10 +175,18 @@ def _by_class(counts: Mapping[str, int]) -> tuple[dict[str, str], Counter[str]]:
 
 
 def refuse_doubtful(
-    target: str, counts: Mapping[str, int], told: bool, classes: Sequence[str] = (), missing: Sequence[str] = ()
+    target: str,
+    counts: Mapping[str, int],
+    told: bool,
+    classes: Sequence[str] = (),
+    missing: Sequence[str] = (),
 ) -> None:
     """Refuse labels of which only who wrote them can tell whether they are any, unless they are said to be."""
-    found = [text for text in doubtful_labels(counts, codes_of(target, missing)) if not is_marker(text, classes)]
+    found = [
+        text
+        for text in doubtful_labels(counts, codes_of(target, missing))
+        if not is_marker(text, classes)
+    ]
     if not found:
         return
     found = found[:_SHOWN]
@@ -182,11 +204,19 @@ def refuse_doubtful(
 def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
     n_labeled = sum(counts.values())
     if len(counts) < 2:
-        found = f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows" if n_labeled else "no label"
-        raise TableError(f"Column {shown(target)} holds {found}; label some rows of at least two classes.")
+        found = (
+            f"one class only, {shown(next(iter(counts)))} in {n_labeled:,} rows"
+            if n_labeled
+            else "no label"
+        )
+        raise TableError(
+            f"Column {shown(target)} holds {found}; label some rows of at least two classes."
+        )
     if len(counts) > MAX_CLASSES or len(counts) > max(20, n_labeled / 2):
         said = f"{len(counts):,} different values in {n_labeled:,} labelled rows"
-        raise TableError(f"Column {shown(target)} has {said}; group them, or choose another target.")
+        raise TableError(
+            f"Column {shown(target)} has {said}; group them, or choose another target."
+        )
 
 
 # ---------------------------------------------------------------- spellings
@@ -224,8 +254,12 @@ def fold_sentences(counts: Mapping[str, int], chosen: Mapping[str, str], target:
     ["In column 'churn', 'yes' (3 rows) and 'YES' (1 row) were read as one class, 'yes'."]
     """
     spellings: dict[str, list[str]] = {}
-    for text in sorted(counts, key=lambda text: (chosen[text], text != chosen[text], -counts[text], text)):
-        spellings.setdefault(chosen[text], []).append(f"{told_apart(text)} ({counted(counts[text], 'row')})")
+    for text in sorted(
+        counts, key=lambda text: (chosen[text], text != chosen[text], -counts[text], text)
+    ):
+        spellings.setdefault(chosen[text], []).append(
+            f"{told_apart(text)} ({counted(counts[text], 'row')})"
+        )
     return [
         f"In column {shown(target)}, {listed(texts[:_SHOWN])} were read as one class, {shown(name)}."
         for name, texts in spellings.items()
@@ -300,7 +334,11 @@ def sample_rows(
         is_blank = blank_rows(frame)
         blank_numbers.append(numbers[is_blank])
         is_certain = labeled | np.isin(numbers, wanted)
-        kept.add(_Rows(frame, numbers, np.where(labeled | is_blank, _NEVER, ranks), is_certain & ~is_blank))
+        kept.add(
+            _Rows(
+                frame, numbers, np.where(labeled | is_blank, _NEVER, ranks), is_certain & ~is_blank
+            )
+        )
         each(frame)
         n_rows += frame.height
         seen(n_rows, batch.share)
@@ -325,7 +363,9 @@ class _Rows(NamedTuple):
     certain: NDArray[np.bool_]  # taken in any case
 
     def only(self, mask: NDArray[np.bool_]) -> _Rows:
-        return _Rows(self.frame.filter(mask), self.numbers[mask], self.ranks[mask], self.certain[mask])
+        return _Rows(
+            self.frame.filter(mask), self.numbers[mask], self.ranks[mask], self.certain[mask]
+        )
 
 
 class _Kept:
@@ -382,17 +422,23 @@ class GivenCells:
         self._target = target
         self._markers = markers_of(unlabeled)
         self._told = classes, missing
-        self._counts: Counter[str] = Counter()  # of all labels, as long as there are few enough to be classes
+        self._counts: Counter[str] = (
+            Counter()
+        )  # of all labels, as long as there are few enough to be classes
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
         """Where some cells hold a label; such as may mean none are counted, not taken."""
         labels, counts, none = _counted(cells, self._markers)
-        doubtful = [text for text in counts if may_be_unlabeled(text) and not is_marker(text, self._told[0])]
+        doubtful = [
+            text for text in counts if may_be_unlabeled(text) and not is_marker(text, self._told[0])
+        ]
         if len(self._counts) <= MAX_CLASSES:
             self._counts.update(counts)
         else:
             self._counts.update({text: counts[text] for text in doubtful})
-        return (labels.is_not_null() & ~labels.is_in([*none, *doubtful]).fill_null(False)).to_numpy()
+        return (
+            labels.is_not_null() & ~labels.is_in([*none, *doubtful]).fill_null(False)
+        ).to_numpy()
 
     def refuse(self) -> None:
         """Refuse cells of which only who wrote them can tell whether they are labels."""

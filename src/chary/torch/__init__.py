@@ -10,7 +10,13 @@ except ModuleNotFoundError as error:
 
 from chary.method import t_similarity
 from chary.method.network import Losses
-from chary.torch.heads import DiverseHeads, DiverseNetwork, diverse_losses, diversity_loss, ensemble_loss
+from chary.torch.heads import (
+    DiverseHeads,
+    DiverseNetwork,
+    diverse_losses,
+    diversity_loss,
+    ensemble_loss,
+)
 
 __all__ = [
     "DiverseHeads",

@@ -27,7 +27,8 @@ class DiverseHeads(nn.Module):
     n_heads : int, default=5
         M, at least 2.
     joint : bool, default=False
-        Let the gradient of the diverse heads through to the features. By default it stops at the heads.
+        Let the gradient of the diverse heads through to the features. By default it stops at the
+        heads.
 
     Examples
     --------
@@ -37,7 +38,9 @@ class DiverseHeads(nn.Module):
     (torch.Size([2, 3]), torch.Size([2, 5, 3]))
     """
 
-    def __init__(self, in_features: int, n_classes: int, n_heads: int = 5, *, joint: bool = False) -> None:
+    def __init__(
+        self, in_features: int, n_classes: int, n_heads: int = 5, *, joint: bool = False
+    ) -> None:
         super().__init__()
         self.n_classes, self.n_heads, self.joint = n_classes, n_heads, joint
         # PyTorch's own initialisation is the paper's: uniform in +-1/sqrt(fan_in).
@@ -55,8 +58,9 @@ class DiverseHeads(nn.Module):
 class DiverseNetwork(nn.Module):
     """A backbone under its heads, which do not change how it trains.
 
-    Parts of the backbone that are frozen when the network is made (in evaluation mode, and no parameter requires a
-    gradient) stay in evaluation mode when it is trained, as long as their parameters require no gradient.
+    Parts of the backbone that are frozen when the network is made (in evaluation mode, and no
+    parameter requires a gradient) stay in evaluation mode when it is trained, as long as their
+    parameters require no gradient.
 
     Parameters
     ----------
@@ -70,15 +74,17 @@ class DiverseNetwork(nn.Module):
         super().__init__()
         self.backbone, self.heads = backbone, heads
         # Names, not modules: a copy of the network must look at its own.
-        self._in_evaluation = [name for name, module in backbone.named_modules() if not module.training]
+        self._in_evaluation = [
+            name for name, module in backbone.named_modules() if not module.training
+        ]
 
     def forward(self, X: Any, X_unlabeled: Any = None) -> tuple[Tensor, Tensor]:
         """Logits of both kinds of heads, for the rows of ``X`` and then for those of ``X_unlabeled``.
 
-        Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are ``joint``, the rows
-        of ``X_unlabeled`` pass the backbone in evaluation mode and nothing goes back through it from them: they
-        change neither its weights, nor the running statistics of batch normalisation, nor the random numbers of
-        dropout.
+        Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are
+        ``joint``, the rows of ``X_unlabeled`` pass the backbone in evaluation mode and nothing goes
+        back through it from them: they change neither its weights, nor the running statistics of
+        batch normalisation, nor the random numbers of dropout.
         """
         logits, head_logits = self.heads(self.backbone(X))
         if X_unlabeled is None:
@@ -138,7 +144,9 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
     """
     labeled = targets >= 0  # (n,)
     row_targets = targets.clamp(min=0).repeat_interleave(head_logits.shape[1])  # (n M,)
-    losses = functional.cross_entropy(head_logits.flatten(0, 1), row_targets, reduction="none")  # (n M,)
+    losses = functional.cross_entropy(
+        head_logits.flatten(0, 1), row_targets, reduction="none"
+    )  # (n M,)
     losses = losses.unflatten(0, head_logits.shape[:2]).mean(dim=1)  # (n,)
     return _mean(losses if weights is None else losses * weights, labeled)
 
@@ -153,10 +161,14 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
         The rows that count; all when None.
     """
     similarity = t_similarity(head_logits.softmax(dim=-1))  # (n,)
-    return _mean(similarity, torch.ones_like(similarity, dtype=torch.bool) if rows is None else rows)
+    return _mean(
+        similarity, torch.ones_like(similarity, dtype=torch.bool) if rows is None else rows
+    )
 
 
-def diverse_losses(logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Losses:
+def diverse_losses(
+    logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None
+) -> Losses:
     """All terms of the paper's loss on a batch of labelled and unlabelled rows in any order.
 
     Parameters

@@ -22,4 +22,6 @@ def judged():
     told = [truth[i] if i % 7 == 0 else None for i in range(800)]
     told[0] = "fox"
     settings = {"confidence": "sure", "by": ["place"], "error": 0.2}
-    return judge_table(open_source(frame, reserved=()), told, Options.of(labels=["rule", "other"], **settings))
+    return judge_table(
+        open_source(frame, reserved=()), told, Options.of(labels=["rule", "other"], **settings)
+    )

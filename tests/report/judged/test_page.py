@@ -39,7 +39,13 @@ def test_an_interval_is_drawn_where_it_is(judged):
 
 
 def test_what_was_not_asked_for_has_no_section(judged):
-    summary = {**summarize_judged(judged), "pairs": [], "slices": [], "confidence": None, "stopped": True}
+    summary = {
+        **summarize_judged(judged),
+        "pairs": [],
+        "slices": [],
+        "confidence": None,
+        "stopped": True,
+    }
     page = render_judged(summary)
     for gone in ('id="compared"', 'id="slices"', 'id="accept"'):
         assert gone not in page
@@ -49,7 +55,9 @@ def test_what_was_not_asked_for_has_no_section(judged):
 def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_alone(tmp_path):
     rule = ["a" if i % 3 else "b" for i in range(300)]
     truth = ["b" if i % 10 == 4 else label for i, label in enumerate(rule)]
-    frame = pl.DataFrame({"text": [f"t{i}" for i in range(300)], "rule": rule, "other": [*rule[1:], "a"]})
+    frame = pl.DataFrame(
+        {"text": [f"t{i}" for i in range(300)], "rule": rule, "other": [*rule[1:], "a"]}
+    )
     frame = frame.with_columns(sure=pl.Series([i / 300 for i in range(300)]))
     sheet = tmp_path / "s.csv"
     chary.draw_rows(frame, ["rule", "other"], sheet, 60, confidence="sure")
@@ -71,6 +79,13 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_all_show_the_accuracy_a
         assert why in " ".join(shown.split())
         assert "Precision" not in shown
         assert "is better" not in shown
-    for gone in ('id="compared"', 'id="classes"', 'id="shares"', 'id="slices"', "size was fixed", "Error at most"):
+    for gone in (
+        'id="compared"',
+        'id="classes"',
+        'id="shares"',
+        'id="slices"',
+        "size was fixed",
+        "Error at most",
+    ):
         assert gone not in page
     assert "To see all figures, label the 20 rows left" in page

@@ -7,7 +7,9 @@ import pytest
 import chary
 from chary.tables import TableError
 
-FRAME = pl.DataFrame({"text": [f"t{i}" for i in range(300)], "rule": ["a" if i % 3 else "b" for i in range(300)]})
+FRAME = pl.DataFrame(
+    {"text": [f"t{i}" for i in range(300)], "rule": ["a" if i % 3 else "b" for i in range(300)]}
+)
 FRAME = FRAME.with_columns(sure=pl.Series([i / 300 for i in range(300)]))
 
 
@@ -23,7 +25,9 @@ def test_draw_label_judge(tmp_path):
     assert found.accuracy[1] == 1
     assert found.frame.columns == [*FRAME.columns, "chary_accept"]
     assert found.frame["chary_accept"].all()
-    assert "40 of 40 random rows have the right label" in " ".join(repr(found).replace("│", " ").split())
+    assert "40 of 40 random rows have the right label" in " ".join(
+        repr(found).replace("│", " ").split()
+    )
     assert "are right" in found._repr_html_()
     found.report(tmp_path / "r.html")
     assert "How good are the labels" in (tmp_path / "r.html").read_text()
@@ -57,7 +61,9 @@ def test_a_truth_in_another_order_is_aligned_by_its_index(tickets):
     numbered = truth.reset_index(drop=True)
     whole = pl.DataFrame(frame.to_dict("list"))
     assert chary.judge(whole, "rule", numbered.sort_values()).accuracy == expected
-    twice = frame.set_axis([0, 1] * 100)  # as it stands beside the frame: each row is known by its place
+    twice = frame.set_axis(
+        [0, 1] * 100
+    )  # as it stands beside the frame: each row is known by its place
     assert chary.judge(twice, "rule", truth.set_axis(twice.index)).accuracy == expected
 
 

@@ -13,14 +13,22 @@ from chary.report.summary import summarize_judged
 def test_it_is_plain_data_and_adds_up(judged):
     summary = summarize_judged(judged)
     assert json.loads(json.dumps(summary)) == summary
-    assert (summary["rows"], summary["audited"], summary["answered"], summary["skipped"]) == (800, 115, 115, 0)
+    assert (summary["rows"], summary["audited"], summary["answered"], summary["skipped"]) == (
+        800,
+        115,
+        115,
+        0,
+    )
     first, second = summary["columns"]
     assert [column["name"] for column in summary["columns"]] == ["rule", "other"]
     assert first["promised"] == first["accuracy"]
     assert first["coverage"] == 1
     assert sum(one["labelled"] for one in first["classes"]) == 800
     assert sum(one["rows"] for one in first["confusions"]) == 115 - first["accuracy"]["correct"]
-    assert f"{first['accuracy']['correct']} of 115 random rows have the right label" in first["sentence"]
+    assert (
+        f"{first['accuracy']['correct']} of 115 random rows have the right label"
+        in first["sentence"]
+    )
     spam = next(one for one in second["classes"] if one["name"] == "spam")
     assert spam["off"] == "too many"
     assert spam["labelled_share"] > spam["high_share"]
@@ -35,7 +43,9 @@ def test_it_is_plain_data_and_adds_up(judged):
 
 def test_a_comparison_says_that_its_limits_hold_whatever_the_skipped_rows_are(judged):
     (pair,) = judged.pairs
-    difference = pair.difference._replace(comparison=pair.difference.comparison._replace(n_skipped=3))
+    difference = pair.difference._replace(
+        comparison=pair.difference.comparison._replace(n_skipped=3)
+    )
     summary = summarize_judged(replace(judged, pairs=[pair._replace(difference=difference)]))
     told = "They differ on 3 rows that a person skipped: the limits hold whatever is right there."
     assert told in summary["pairs"][0]["sentence"]
@@ -43,12 +53,21 @@ def test_a_comparison_says_that_its_limits_hold_whatever_the_skipped_rows_are(ju
 
 
 def test_a_result_that_accepts_nothing_does_not_advise_what_would_void_the_promise(judged):
-    wrong = replace(judged, error=0.02, acceptor=judged.acceptor._replace(correct=judged.acceptor.correct & False))
-    answers = replace(judged.answers, drawn=np.arange(300), truth=np.full(300, "spam", dtype=object))
+    wrong = replace(
+        judged,
+        error=0.02,
+        acceptor=judged.acceptor._replace(correct=judged.acceptor.correct & False),
+    )
+    answers = replace(
+        judged.answers, drawn=np.arange(300), truth=np.full(300, "spam", dtype=object)
+    )
     many = replace(wrong, answers=answers, correct=np.zeros(300, dtype=bool))
     sentence = summarize_judged(many)["accept"]["sentence"]
     assert "too many of the 300 audited rows were wrong" in sentence
-    assert "another error or more rows, chosen now that you know this, would void the promise" in sentence
+    assert (
+        "another error or more rows, chosen now that you know this, would void the promise"
+        in sentence
+    )
 
 
 def test_what_was_asked_for_is_said_whatever_came_out(judged):
@@ -68,9 +87,15 @@ def test_rows_without_a_label_are_not_called_labels():
     truth = ["ham" if i % 2 else "spam" for i in range(300)]
     labels = [label if i % 3 else None for i, label in enumerate(truth)]
     told = [label if i % 5 == 0 else None for i, label in enumerate(truth)]
-    found = summarize_judged(judge({"text": truth, "rule": labels}, "rule", told, require=0.9).details)
+    found = summarize_judged(
+        judge({"text": truth, "rule": labels}, "rule", told, require=0.9).details
+    )
     column = found["columns"][0]
-    assert (column["coverage"], column["accuracy"]["correct"], column["accuracy"]["n"]) == (2 / 3, 40, 60)
+    assert (column["coverage"], column["accuracy"]["correct"], column["accuracy"]["n"]) == (
+        2 / 3,
+        40,
+        60,
+    )
     assert (column["promised"]["n"], column["promised"]["low"]) == (40, interval(40, 40, 200)[0])
     assert "of the 200 labels in column 'rule' are right" in column["sentence"]
     assert "40 of 40 random rows with a label" in column["sentence"]

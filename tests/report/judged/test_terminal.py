@@ -45,7 +45,8 @@ def test_several_people_go_on_in_their_own_sheets(judged):
 
 def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
     levels = [
-        {"error": error, "level": 0.9, "threshold": 0.5, "n_accepted": 10 * (error == 0.2)} for error in (0.1, 0.2)
+        {"error": error, "level": 0.9, "threshold": 0.5, "n_accepted": 10 * (error == 0.2)}
+        for error in (0.1, 0.2)
     ]
     summary = {**summarize_judged(judged), "accept": None, "acceptance": levels}
     out = shown(summary, Hints(typed=True))

@@ -46,5 +46,8 @@ def test_ones_and_zeros(cells, numbers, unread):
     assert KIND.feature_names(column) == ["x"]
     read = KIND.read(pl.Series(cells), column)[:, 0]
     np.testing.assert_array_equal(read, numbers)
-    assert KIND.unread(pl.Series(cells).filter(np.isnan(read)).drop_nulls(), column).to_list() == unread
+    assert (
+        KIND.unread(pl.Series(cells).filter(np.isnan(read)).drop_nulls(), column).to_list()
+        == unread
+    )
     assert KIND.expected(column) == "yes or its opposite"

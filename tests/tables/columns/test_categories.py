@@ -6,7 +6,13 @@ import pytest
 
 from chary.tables.cells import Column
 from chary.tables.columns import find_column
-from chary.tables.columns.categories import Categories, find_constant, find_counting, find_identifier, of_no_kind
+from chary.tables.columns.categories import (
+    Categories,
+    find_constant,
+    find_counting,
+    find_identifier,
+    of_no_kind,
+)
 
 KIND = Categories()
 
@@ -68,7 +74,8 @@ def test_a_value_means_the_same_in_few_cells_and_in_many():
 
 
 @pytest.mark.parametrize(
-    ("n", "fewest"), [(12, 2), (30, 3), (40, 4), (41, 5), (60, 5), (100, 5), (1000, 5), (1001, 6), (2000, 10)]
+    ("n", "fewest"),
+    [(12, 2), (30, 3), (40, 4), (41, 5), (60, 5), (100, 5), (1000, 5), (1001, 6), (2000, 10)],
 )
 def test_how_often_a_value_must_be_there(n, fewest):
     for times in (fewest - 1, fewest):
@@ -84,8 +91,13 @@ def test_frequent_values_must_cover_half_of_the_cells():
 
 def test_equally_frequent_values_are_taken_by_value_and_spellings_by_number():
     cells = [f"v{i % 180:03d}" for i in range(3_600)]
-    assert KIND.find(pl.Series("x", cells[::-1])).categories == tuple(f"v{i:03d}" for i in range(150))
-    assert KIND.find(pl.Series("x", [*["Red"] * 20, *["red"] * 30, *["blue"] * 40])).categories == ("blue", "red")
+    assert KIND.find(pl.Series("x", cells[::-1])).categories == tuple(
+        f"v{i:03d}" for i in range(150)
+    )
+    assert KIND.find(pl.Series("x", [*["Red"] * 20, *["red"] * 30, *["blue"] * 40])).categories == (
+        "blue",
+        "red",
+    )
 
 
 def test_what_is_said_to_be_a_category_keeps_every_value_up_to_the_limit():
@@ -119,17 +131,29 @@ def numbers_from_to(n, first, n_between):
 @pytest.mark.parametrize(
     ("n", "n_between", "note", "doubtful"),
     [
-        (20, 20, "looks like a row number or an ID; say that it is numeric if it is a quantity", False),
+        (
+            20,
+            20,
+            "looks like a row number or an ID; say that it is numeric if it is a quantity",
+            False,
+        ),
         (19, 19, None, None),
         (20, 21, None, None),
-        (200, 1990, "looks like a row number or an ID: all values differ", True),  # ten equal pairs are expected
+        (
+            200,
+            1990,
+            "looks like a row number or an ID: all values differ",
+            True,
+        ),  # ten equal pairs are expected
         (200, 1991, None, None),
         (199, 1000, None, None),
     ],
 )
 def test_numbers_that_count_the_rows(n, n_between, note, doubtful):
     found = find_counting("x", numbers_from_to(n, 1000, n_between))
-    assert (found and (found.kind, found.note, found.doubtful)) == (note and ("identifier", note, doubtful))
+    assert (found and (found.kind, found.note, found.doubtful)) == (
+        note and ("identifier", note, doubtful)
+    )
 
 
 def test_numbers_that_do_not_count():
@@ -153,7 +177,11 @@ def test_numbers_that_do_not_count():
         ("id", [i + 0.5 for i in range(20)], None),
         ("id", [str(i) for i in range(20)], "looks like a row number or an ID"),
         ("id", ["x", *map(str, range(19))], "different in every row"),
-        ("n", [10**14 + 7 * i for i in range(20)], "looks like a row number or an ID"),  # only programs write such
+        (
+            "n",
+            [10**14 + 7 * i for i in range(20)],
+            "looks like a row number or an ID",
+        ),  # only programs write such
         ("n", [10**14 - 1 + 7 * i for i in range(20)], None),
         ("n", [10**14 + 10**15 * i for i in range(20)], "looks like a row number or an ID"),
         ("n", [5, *(10**15 + i for i in range(19))], None),
@@ -173,16 +201,24 @@ def test_an_identifier_that_repeats_twice_on_average_names_groups():
     groups = pl.Series("store_id", [*[7] * 21, *range(100, 119)])
     found = find_identifier(groups, 40)
     assert (found.kind, found.categories, found.doubtful) == ("categorical", ("7",), True)
-    assert found.note == "an identifier that repeats, so it names groups: 1 value, 19 rare ones grouped"
+    assert (
+        found.note
+        == "an identifier that repeats, so it names groups: 1 value, 19 rare ones grouped"
+    )
     assert not find_identifier(groups.cast(pl.String), 40).doubtful
     assert find_identifier(groups[1:], 39).kind == "identifier"
 
 
-@pytest.mark.parametrize(("n", "n_rows", "kind"), [(20, 2000, 1), (20, 2001, 0), (99, 100, 1), (100, 100, 0)])
+@pytest.mark.parametrize(
+    ("n", "n_rows", "kind"), [(20, 2000, 1), (20, 2001, 0), (99, 100, 1), (100, 100, 0)]
+)
 def test_an_identifier_that_many_rows_lack_may_say_something(n, n_rows, kind):
     found = find_identifier(pl.Series("reply_id", range(n)), n_rows)
     assert found.kind == ("categorical" if kind else "identifier")
-    assert found.note == "looks like a row number or an ID" + ": only used as present or missing" * kind
+    assert (
+        found.note
+        == "looks like a row number or an ID" + ": only used as present or missing" * kind
+    )
     assert (found.other, found.missing, found.doubtful) == (bool(kind),) * 3
 
 
@@ -203,4 +239,8 @@ def test_remarks_that_are_read_as_values_name_the_option_that_reads_their_words(
     assert found.doubtful
     assert found.note == "2 values, 20 rare ones grouped; --text reads their words"
     assert not Categories().find(pl.Series("x", usual + rare), forced=True).doubtful
-    assert not Categories().find(pl.Series("x", ["Kiel", "Ulm"] * 40 + [f"Town {i}" for i in range(20)])).doubtful
+    assert (
+        not Categories()
+        .find(pl.Series("x", ["Kiel", "Ulm"] * 40 + [f"Town {i}" for i in range(20)]))
+        .doubtful
+    )

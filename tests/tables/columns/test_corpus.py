@@ -30,7 +30,8 @@ def shuffled(first, step=7919, modulo=100_003):
     return [first + i * step % modulo for i in range(N)]
 
 
-# name, cells, kind, what the form holds, what the note holds, numbers of the first cells (None: not read)
+# name, cells, kind, what the form holds, what the note holds, numbers of the first cells (None: not
+# read)
 CORPUS = [
     # money
     ("price", column("$1,200.50", "$900.00", "$15,000.00"), "numeric", ";$", "in $", [1200.5, 900, 15000]),
@@ -149,7 +150,9 @@ def test_every_column_is_read_as_what_it_is():
         if numbers is not None:
             read = kind_of(found).read(series.head(len(numbers)), found)
             expected = np.array(numbers, dtype=float).reshape(len(numbers), -1)
-            np.testing.assert_allclose(read[:, : expected.shape[1]], expected, rtol=1e-12, err_msg=str(found))
+            np.testing.assert_allclose(
+                read[:, : expected.shape[1]], expected, rtol=1e-12, err_msg=str(found)
+            )
         if found.used:
             width = kind_of(found).read(series, found).shape[1]
             assert kind_of(found).read(series.clear(), found).shape == (0, width)
@@ -176,7 +179,9 @@ def test_the_hour_goes_around_the_clock(name, cell, hours, day):
     assert math.atan2(read["hour sine"], read["hour cosine"]) % (2 * math.pi) == pytest.approx(
         hours / 24 * 2 * math.pi
     )
-    assert math.atan2(read["weekday sine"], read["weekday cosine"]) == pytest.approx(2 / 7 * 2 * math.pi)
+    assert math.atan2(read["weekday sine"], read["weekday cosine"]) == pytest.approx(
+        2 / 7 * 2 * math.pi
+    )
     assert (read["month sine"], read["month cosine"]) == pytest.approx((0, 1))
 
 

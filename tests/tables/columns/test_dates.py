@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from chary.tables import TableError, TablePreparation
 from chary.tables.cells import Column
 from chary.tables.columns import find_column
-from chary.tables.columns.dates import _ORDERS, WRITTEN, Dates, TimesOfDay, _clock_hours, _read_moments
+from chary.tables.columns.dates import (
+    _ORDERS,
+    WRITTEN,
+    Dates,
+    TimesOfDay,
+    _clock_hours,
+    _read_moments,
+)
 
 N = 60
 KIND, TIMES = Dates(), TimesOfDay()
@@ -29,10 +36,18 @@ DAYS = [dt.date(2024, 1, 31), dt.date(2023, 12, 25), dt.date(2024, 2, 29)]
             "read as day first; if not, --dates month-first (in Python dates='month-first')",
         ),
         ([f"{i % 12 + 1}/{i % 28 + 1}/2024" for i in range(N)], "mdy", "month first"),
-        ([*["31.1.2024"] * 99, "soon"], "dmy", "day first, 1 cells are not dates and count as missing"),
+        (
+            [*["31.1.2024"] * 99, "soon"],
+            "dmy",
+            "day first, 1 cells are not dates and count as missing",
+        ),
         (DAYS, "", ""),
         ([dt.datetime(2024, 1, 1, 12)], "", ""),
-        ([dt.datetime(2024, 1, 1, 12), dt.datetime(2024, 1, 1, 13)], "ymd time", "with the time of day"),
+        (
+            [dt.datetime(2024, 1, 1, 12), dt.datetime(2024, 1, 1, 13)],
+            "ymd time",
+            "with the time of day",
+        ),
         (["2024-01-31 10:30", "2024-02-01 11:00"], "ymd time", "with the time of day"),
         (["2024-01-31 10:30Z", "2024-02-01 11:00+01:00"], "ymd time", "with the time of day"),
         (["2024-01-31 10:30", "2024-02-01 11:00+01:00"], "ymd time", "with the time of day"),
@@ -61,12 +76,18 @@ def test_what_is_no_date():
 @pytest.mark.parametrize(
     ("cells", "orders"),
     [
-        (["03/04/2024", "05/06/2023"], {"": "dmy", "day-first": "dmy", "month-first": "mdy", "year-first": "dmy"}),
+        (
+            ["03/04/2024", "05/06/2023"],
+            {"": "dmy", "day-first": "dmy", "month-first": "mdy", "year-first": "dmy"},
+        ),
         (["10/07/18", "24/11/19", "03/01/18"], {"": "dmy2", "year-first": "ymd2"}),
         (["10.07.18", "28.11.19", "03.01.18"], {"": "dmy2"}),
         (["18-07-10", "18-11-25", "19-01-03"], {"": "dmy2", "year-first": "ymd2"}),
         (["01/02/03", "04/05/06"], {"": "dmy2", "month-first": "mdy2", "year-first": "ymd2"}),
-        (["1/31/2024", "2/1/2024"], {"": "mdy", "day-first": "mdy"}),  # what can be read in one way only
+        (
+            ["1/31/2024", "2/1/2024"],
+            {"": "mdy", "day-first": "mdy"},
+        ),  # what can be read in one way only
     ],
 )
 def test_dates_that_can_be_read_in_several_ways_are_named_and_decided(cells, orders):
@@ -88,9 +109,20 @@ def test_the_order_of_dates_is_an_option_of_a_preparation():
 
 def test_dates_become_year_month_weekday_and_days():
     expected = [[d.year, d.month, d.isoweekday(), (d - dt.date(1970, 1, 1)).days] for d in DAYS]
-    for cells in (DAYS, [day.isoformat() for day in DAYS], [f" {day:%d.%m.%Y 12:00}" for day in DAYS]):
-        column = KIND.find(pl.Series("d", [cell.strip() if isinstance(cell, str) else cell for cell in cells]))
-        assert KIND.feature_names(column) == ["d: year", "d: month", "d: weekday", "d: elapsed days"]
+    for cells in (
+        DAYS,
+        [day.isoformat() for day in DAYS],
+        [f" {day:%d.%m.%Y 12:00}" for day in DAYS],
+    ):
+        column = KIND.find(
+            pl.Series("d", [cell.strip() if isinstance(cell, str) else cell for cell in cells])
+        )
+        assert KIND.feature_names(column) == [
+            "d: year",
+            "d: month",
+            "d: weekday",
+            "d: elapsed days",
+        ]
         np.testing.assert_array_equal(KIND.read(pl.Series(cells), column), expected)
 
 
@@ -135,7 +167,9 @@ FORMATS = {
     "dmy2": "%d.%m.%y",
     "mdy2": "%m/%d/%y",
 }
-moments = st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2067, 12, 31)).map(lambda m: m.replace(microsecond=0))
+moments = st.datetimes(dt.datetime(1970, 1, 1), dt.datetime(2067, 12, 31)).map(
+    lambda m: m.replace(microsecond=0)
+)
 
 
 @settings(max_examples=20)
@@ -153,10 +187,27 @@ def test_a_date_of_a_letter():
 
 
 def test_what_is_no_moment():
-    cells = ["2024-13-01", "2024-02-30", "31 Foo 2024", "2024-01-31 soon", "20241301", "x", "", None]
+    cells = [
+        "2024-13-01",
+        "2024-02-30",
+        "31 Foo 2024",
+        "2024-01-31 soon",
+        "20241301",
+        "x",
+        "",
+        None,
+    ]
     for order in _ORDERS:
-        assert _read_moments(pl.Series(cells, dtype=pl.String), order).days.null_count() == len(cells)
-    others = pl.Series([True]), pl.Series([[1]]), pl.Series([b"x"]), pl.Series([float("inf")]), pl.Series([1e300])
+        assert _read_moments(pl.Series(cells, dtype=pl.String), order).days.null_count() == len(
+            cells
+        )
+    others = (
+        pl.Series([True]),
+        pl.Series([[1]]),
+        pl.Series([b"x"]),
+        pl.Series([float("inf")]),
+        pl.Series([1e300]),
+    )
     for order in (*_ORDERS, "unheard-of"):
         assert all(_read_moments(cells, order).days.to_list() == [None] for cells in others)
 
@@ -177,7 +228,15 @@ def test_every_order_has_an_example_of_itself():
 
 def test_the_clock():
     cells = ["12:30", "0:00", "24:00", "12:60", "12:05 am", "13:00 pm", "1:2"]
-    assert _clock_hours(pl.Series(cells)).to_list() == [12.5, 0, None, None, pytest.approx(5 / 60), 13, None]
+    assert _clock_hours(pl.Series(cells)).to_list() == [
+        12.5,
+        0,
+        None,
+        None,
+        pytest.approx(5 / 60),
+        13,
+        None,
+    ]
     assert _clock_hours(pl.Series([dt.time(6, 30)])).to_list() == [6.5]
     assert _clock_hours(pl.Series([7])).to_list() == [None]
 
@@ -194,7 +253,10 @@ def test_midnight_is_near_the_last_minute():
 
 def test_a_few_odd_cells_are_missing():
     column = TIMES.find(pl.Series("t", [*["12:30"] * 99, "late"]))
-    assert (column.missing, column.note) == (True, "a time of day, 1 cells that are none count as missing")
+    assert (column.missing, column.note) == (
+        True,
+        "a time of day, 1 cells that are none count as missing",
+    )
     assert np.isnan(TIMES.read(pl.Series(["late", None]), column)).all()
     assert TIMES.expected(column) == "times of day such as 12:30"
     for name, cells in ("t", ["late", "early"]), ("t", ["25:30"]), ("t", [1]), ("t", []):
@@ -234,7 +296,16 @@ def test_months_in_french():
 
 
 def test_hours_minutes_and_seconds():
-    cells = ["10:30:36", "23:59:60", "10:30:61", "10:60:00", "24:00:00", "12:00 pm", "0:30 pm", "1:00 am"]
+    cells = [
+        "10:30:36",
+        "23:59:60",
+        "10:30:61",
+        "10:60:00",
+        "24:00:00",
+        "12:00 pm",
+        "0:30 pm",
+        "1:00 am",
+    ]
     expected = [10.51, 23 + 59 / 60 + 60 / 3600, None, None, None, 12, 12.5, 1]
     for hours, right in zip(_clock_hours(pl.Series(cells)).to_list(), expected, strict=True):
         assert hours == (right and pytest.approx(right))

@@ -45,12 +45,16 @@ def test_what_is_no_list_of_numbers():
 
 
 def test_lists_of_different_lengths_are_refused():
-    with pytest.raises(TableError, match=r"^Column 'e' holds lists of different lengths; .* drop the column\.$"):
+    with pytest.raises(
+        TableError, match=r"^Column 'e' holds lists of different lengths; .* drop the column\.$"
+    ):
         KIND.find(pl.Series("e", [[1, 2], [3]]))
 
 
 def test_a_list_that_is_empty_or_lacks_a_number_is_missing():
-    cells = pl.Series("e", [*ROWS.tolist(), [], [1.0, None, 2.0], [1, np.nan, 2], [1, 1e300, 2]], strict=False)
+    cells = pl.Series(
+        "e", [*ROWS.tolist(), [], [1.0, None, 2.0], [1, np.nan, 2], [1, 1e300, 2]], strict=False
+    )
     column = KIND.find(cells)
     assert column.note == "3 numbers in each cell, 4 cells without all of them count as missing"
     assert column.missing
@@ -67,7 +71,11 @@ def test_lists_without_a_number_are_not_learned_from():
 def test_the_same_list_or_an_empty_one_says_something():
     preparation = TablePreparation().fit({"e": [[1, 2], []] * 20})
     assert preparation.get_feature_names_out().tolist() == ["e 1", "e 2", "e is missing"]
-    assert preparation.transform({"e": [[1, 2], None, []]}).tolist() == [[0, 0, 0], [0, 0, 1], [0, 0, 1]]
+    assert preparation.transform({"e": [[1, 2], None, []]}).tolist() == [
+        [0, 0, 0],
+        [0, 0, 1],
+        [0, 0, 1],
+    ]
 
 
 def test_the_geometry_of_the_column_is_kept():
@@ -76,7 +84,9 @@ def test_the_geometry_of_the_column_is_kept():
     X = preparation.transform(table)
     assert X.shape == (N + 1, 5)
     scale = preparation.features()[0].scale
-    np.testing.assert_allclose(X[:N, :3] * scale, ROWS - [f.mean for f in preparation.features()[:3]], atol=1e-4)
+    np.testing.assert_allclose(
+        X[:N, :3] * scale, ROWS - [f.mean for f in preparation.features()[:3]], atol=1e-4
+    )
     assert X[:N, :3].std(axis=0).round(1).tolist() != [1, 1, 1]
     np.testing.assert_allclose((X[:N, :3] ** 2).mean(), 1, rtol=0.1)
     assert X[:, 4].tolist() == [0] * N + [1]
@@ -87,16 +97,26 @@ def test_a_saved_preparation_wants_lists_of_the_same_length(tmp_path):
     save_model(preparation, tmp_path / "m.chary")
     loaded = load_model(tmp_path / "m.chary")
     assert (
-        loaded.transform({"e": ROWS.tolist()}).tobytes() == preparation.transform({"e": ROWS.tolist()}).tobytes()
+        loaded.transform({"e": ROWS.tolist()}).tobytes()
+        == preparation.transform({"e": ROWS.tolist()}).tobytes()
     )
     for cells, held in ([[1.0, 2.0]], r"\[1.0, 2.0\]"), ([5], "5"), (["[1, 2, 3]"], r"\[1, 2, 3\]"):
-        with pytest.raises(TableError, match=rf"^Column 'e' holds '{held}': 1 of 1 cells .* lists of 3 numbers"):
+        with pytest.raises(
+            TableError, match=rf"^Column 'e' holds '{held}': 1 of 1 cells .* lists of 3 numbers"
+        ):
             loaded.transform({"e": cells})
 
 
 def test_a_column_of_impossible_width_is_refused():
     statistics = dict.fromkeys(("median", "mean", "scale"), np.ones(3))
-    assert len(TablePreparation.restored({}, [Column("e", "embedding", form="3")], statistics).features()) == 3
+    assert (
+        len(
+            TablePreparation.restored(
+                {}, [Column("e", "embedding", form="3")], statistics
+            ).features()
+        )
+        == 3
+    )
     for form in ("", "x", "0", "-1", "99999999999", "²"):
         with pytest.raises(TableError, match="does not fit its columns"):
             TablePreparation.restored({}, [Column("e", "embedding", form=form)], statistics)

@@ -46,7 +46,10 @@ KINDS_OF_CELLS = [
     ([dt.datetime(2024, 1, 1) + dt.timedelta(hours=i) for i in range(N)], "date"),
     ([f"it was {i} o'clock" for i in range(N)], "identifier"),
     ([f"it was {i // 2} o'clock" for i in range(N)], "text"),
-    ([f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)], "words"),
+    (
+        [f"{'no' if i % 3 else 'so'} much {'wine' if i % 2 else 'rain'} {i}" for i in range(N)],
+        "words",
+    ),
     (range(N), "identifier"),
     ([str(i) for i in range(1000, 1000 + N)], "identifier"),
     (["x"] * N, "constant"),
@@ -96,7 +99,9 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found([True, False] * 30, "numeric").kind == "boolean"
     assert found(["7"] * N, "numeric").kind == "constant"
     for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
-        with pytest.raises(TableError, match=r"^Column 'x' holds '.*', no number; remove it from t"):
+        with pytest.raises(
+            TableError, match=r"^Column 'x' holds '.*', no number; remove it from t"
+        ):
             found(none, "numeric")
 
 
@@ -110,7 +115,10 @@ def test_what_somebody_says():
     ):
         column = find_column(pl.Series("x", cells), "categorical")
         assert (column.kind, column.note) == (kind, note)
-    assert (found(range(N), "drop").kind, found(range(N), "drop").note) == ("dropped", "dropped as asked")
+    assert (found(range(N), "drop").kind, found(range(N), "drop").note) == (
+        "dropped",
+        "dropped as asked",
+    )
     named = found(["a", "b"], "identifier")
     assert (named.kind, named.note) == ("identifier", "an identifier, as asked")
 
@@ -130,7 +138,17 @@ def shuffled(n=N):
 
 
 def test_what_is_called_an_identifier_names_rows():
-    for name in ("id", "ID", "id_str", "user_id", "userId", "UserID", "customer-id", "unitid", "id_no"):
+    for name in (
+        "id",
+        "ID",
+        "id_str",
+        "user_id",
+        "userId",
+        "UserID",
+        "customer-id",
+        "unitid",
+        "id_no",
+    ):
         for dtype in (pl.Int64, pl.Float64, pl.String):
             column = find_identifier(shuffled().cast(dtype).alias(name), N)
             assert (column.kind, column.used) == ("identifier", False)
@@ -154,7 +172,9 @@ class Words(Kind):
         if filled.dtype != pl.List(pl.String) or filled.list.len().n_unique() > 1:
             return None
         rows = self._lengths(filled)
-        return Column(filled.name, self.name, form=str(rows.shape[1]), learned={"centre": rows.mean(axis=0)})
+        return Column(
+            filled.name, self.name, form=str(rows.shape[1]), learned={"centre": rows.mean(axis=0)}
+        )
 
     def feature_names(self, column):
         return [f"{column.name} {i}" for i in range(int(column.form))]
@@ -185,12 +205,34 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
         "c": ["u", "v", "u", "u"] * 5,
     }
     preparation = TablePreparation().fit(table)
-    assert [column.kind for column in preparation.columns_] == ["numeric", "lists of words", "categorical"]
-    expected = ["e 0", "e 1", "n", "e is missing", "n is missing", "c = u", "c = v"]  # by name, kind by kind
+    assert [column.kind for column in preparation.columns_] == [
+        "numeric",
+        "lists of words",
+        "categorical",
+    ]
+    expected = [
+        "e 0",
+        "e 1",
+        "n",
+        "e is missing",
+        "n is missing",
+        "c = u",
+        "c = v",
+    ]  # by name, kind by kind
     assert preparation.get_feature_names_out().tolist() == expected
-    assert [feature.column for feature in preparation.features()] == ["e", "e", "n", "e", "n", "c", "c"]
+    assert [feature.column for feature in preparation.features()] == [
+        "e",
+        "e",
+        "n",
+        "e",
+        "n",
+        "c",
+        "c",
+    ]
     features = preparation.transform(table)
-    np.testing.assert_allclose(preparation.features()[0].in_units(features[:3, 0]), [-2, 0, 2], atol=1e-6)
+    np.testing.assert_allclose(
+        preparation.features()[0].in_units(features[:3, 0]), [-2, 0, 2], atol=1e-6
+    )
     save_model(preparation, tmp_path / "m.chary")
     assert load_model(tmp_path / "m.chary").transform(table).tobytes() == features.tobytes()
     with pytest.raises(TableError, match=r"Column 'e' holds .*: 1 of 1 cells .* lists of 2 words"):
@@ -198,8 +240,12 @@ def test_a_new_kind_is_a_class_and_a_place_among_the_kinds(monkeypatch, tmp_path
 
 
 def test_spellings_of_a_category_that_differ_in_case_or_white_space_are_one():
-    cells = pl.Series("how", ["E-Mail"] * 30 + ["e-MAIL "] * 20 + ["By  post", "by post"] * 25 + ["phone"] * 40)
+    cells = pl.Series(
+        "how", ["E-Mail"] * 30 + ["e-MAIL "] * 20 + ["By  post", "by post"] * 25 + ["phone"] * 40
+    )
     column = find_column(cells)
     assert column.categories == ("By  post", "E-Mail", "phone")
-    codes = kind_of(column).read(pl.Series("how", ["E-MAIL", "BY POST", "Phone", "fax"]), column)[:, 0]
+    codes = kind_of(column).read(pl.Series("how", ["E-MAIL", "BY POST", "Phone", "fax"]), column)[
+        :, 0
+    ]
     assert codes.tolist() == [1, 0, 2, -1]

@@ -32,8 +32,14 @@ KIND = Numbers()
         ([*["900", "12"] * 100, "1,200"], "thousands separated by commas"),
         (["1,200", "15,000", "2,5"] * 20, "decimal comma"),
         (["1,200", "15,000", "0,125"] * 20, "decimal comma"),
-        ([*[str(i % 9) for i in range(N - 1)], "1 or 2"], "1 cells are not numbers and count as missing"),
-        ([*["1,5", "2"] * 100, "oops"], "decimal comma, 1 cells are not numbers and count as missing"),
+        (
+            [*[str(i % 9) for i in range(N - 1)], "1 or 2"],
+            "1 cells are not numbers and count as missing",
+        ),
+        (
+            [*["1,5", "2"] * 100, "oops"],
+            "decimal comma, 1 cells are not numbers and count as missing",
+        ),
     ],
 )
 def test_notes(cells, note):
@@ -43,7 +49,15 @@ def test_notes(cells, note):
 
 def test_what_is_no_number():
     days = [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]
-    for cells in (["a", "b"], [*["1"] * 9, "x"], [True, False], days, [[1], [2]], [b"1", b"2"], [1e300, -1e300]):
+    for cells in (
+        ["a", "b"],
+        [*["1"] * 9, "x"],
+        [True, False],
+        days,
+        [[1], [2]],
+        [b"1", b"2"],
+        [1e300, -1e300],
+    ):
         assert KIND.find(pl.Series("x", cells)) is None
     assert KIND.find(pl.Series("x", [object(), object()], dtype=pl.Object)) is None
     for cells in ([dt.date(2024, 1, 1)], [[1]], [b"1"]):
@@ -64,7 +78,11 @@ def test_one_number_is_enough_where_somebody_says_so():
 @pytest.mark.parametrize(
     ("learned", "new", "expected"),
     [
-        (["900", "1,200", "15,000"], ["900", "1,200", "15,000.5", "1500"], [900, 1200, 15000.5, 1500]),
+        (
+            ["900", "1,200", "15,000"],
+            ["900", "1,200", "15,000.5", "1500"],
+            [900, 1200, 15000.5, 1500],
+        ),
         (["1,5", "2,25", "1.200,5"], ["1,5", "1.200", "7"], [1.5, 1200, 7]),
         (["1.5", "2.25", "7"], ["1.5", "1e2", ".5", " 3 "], [1.5, 100, 0.5, 3]),
         ([1.5, 2.5], [float("inf"), 1e100, -3, None], [np.nan, np.nan, -3, np.nan]),
@@ -73,7 +91,9 @@ def test_one_number_is_enough_where_somebody_says_so():
 def test_numbers_are_read_as_they_are_written(learned, new, expected):
     column = KIND.find(pl.Series("x", learned))
     assert KIND.feature_names(column) == ["x"]
-    np.testing.assert_array_equal(KIND.read(pl.Series(new), column), np.array(expected, dtype=float)[:, None])
+    np.testing.assert_array_equal(
+        KIND.read(pl.Series(new), column), np.array(expected, dtype=float)[:, None]
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,8 +104,20 @@ def test_numbers_are_read_as_they_are_written(learned, new, expected):
         (["900", "1,200"], ["1,234.5", "1,5", "2,5"], "1,5", 2, "numbers such as 12.5"),
         (["$1,200", "$900"], ["€5", "$1,300", "5"], "€5", 2, "numbers in $ such as 12.5 $"),
         (["5 km", "7 km"], ["5 mi", "6 mi", "5 km"], "5 mi", 2, "numbers in km such as 12.5 km"),
-        (["12,5 %", "3 %"], ["12.5 %", "2.5 %", "1,5 %"], "12.5 %", 2, "numbers in % such as 12,5 %"),
-        (["12,5 €", "3,5 €"], ["1.125 €", "2.375 €", "4 €"], "1.125 €", 2, "numbers in € such as 12,5 €"),
+        (
+            ["12,5 %", "3 %"],
+            ["12.5 %", "2.5 %", "1,5 %"],
+            "12.5 %",
+            2,
+            "numbers in % such as 12,5 %",
+        ),
+        (
+            ["12,5 €", "3,5 €"],
+            ["1.125 €", "2.375 €", "4 €"],
+            "1.125 €",
+            2,
+            "numbers in € such as 12,5 €",
+        ),
         (["5 km", "7 km"], [5.0, 7.0], "5.0", 2, "numbers in km such as 12.5 km"),
         (["3/5", "4/5"], ["7/10"], "7/10", 1, "numbers in /5 such as 12.5 /5"),
     ],
@@ -104,13 +136,21 @@ def test_what_is_no_matter_of_writing_passes():
     comma = TablePreparation().fit({"x": ["1,5", "2,25"]})
     for cells in (["1.500,0", "2", "3", "4"], [1.5, 2.5]):
         assert comma.transform({"x": cells}).shape == (len(cells), 1)
-    assert TablePreparation().fit({"x": [1.5, 2.5]}).transform({"x": [1e300, 2e300]}).tolist() == [[0], [0]]
+    assert TablePreparation().fit({"x": [1.5, 2.5]}).transform({"x": [1e300, 2e300]}).tolist() == [
+        [0],
+        [0],
+    ]
     assert TablePreparation().fit({"x": ["1'200", "900"]}).transform({"x": [1200.0]})[0, 0] == 1
 
 
 def test_a_row_alone_may_hold_a_word_that_stood_for_a_number_before():
-    salaries = TablePreparation(numeric=["x"]).fit({"x": ["€45k", "€50.000", "negotiable", "€61.500"]})
-    assert salaries.transform({"x": ["negotiable"]}).tolist() == salaries.transform({"x": [None]}).tolist()
+    salaries = TablePreparation(numeric=["x"]).fit(
+        {"x": ["€45k", "€50.000", "negotiable", "€61.500"]}
+    )
+    assert (
+        salaries.transform({"x": ["negotiable"]}).tolist()
+        == salaries.transform({"x": [None]}).tolist()
+    )
     with pytest.raises(TableError, match=r"1 of 1 cells cannot be read, .* such as 1.234 €; write"):
         salaries.transform({"x": ["by agreement"]})
 
@@ -133,7 +173,10 @@ def test_why_there_are_no_numbers():
             ["5 km", "3 mi", "4 km"],
             "67% of the cells are numbers, others such as '3 mi' are not; --numeric reads it so",
         ),
-        (["5", "6", "T"], "67% of the cells are numbers, others such as 'T' are not; --numeric reads it so"),
+        (
+            ["5", "6", "T"],
+            "67% of the cells are numbers, others such as 'T' are not; --numeric reads it so",
+        ),
         (["1-5", "6-10"], ""),
     ):
         assert why_no_numbers(pl.Series(cells)) == why
@@ -147,7 +190,12 @@ MARKS = [(".", ","), (",", "."), (".", "'"), (",", "_"), (".", "_"), (".", "")]
 def written(number, decimal, thousands, unit, side):
     """A number as people write it."""
     text = f"{abs(number):,.2f}" if thousands else f"{abs(number):.2f}"
-    text = text.replace(",", "T").replace(".", "D").replace("D", decimal).replace("T", thousands.replace("_", " "))
+    text = (
+        text.replace(",", "T")
+        .replace(".", "D")
+        .replace("D", decimal)
+        .replace("T", thousands.replace("_", " "))
+    )
     text = {"before": f"{unit}{text}", "after": f"{text} {unit}", "none": text}[side]
     return f"-{text}" if number < 0 else text
 
@@ -156,7 +204,9 @@ def written(number, decimal, thousands, unit, side):
 @given(
     st.lists(st.integers(-(10**9), 10**9), min_size=1, max_size=20),
     st.sampled_from(MARKS),
-    st.sampled_from([("€", "before"), ("$", "after"), ("kg", "after"), ("%", "after"), ("", "none")]),
+    st.sampled_from(
+        [("€", "before"), ("$", "after"), ("kg", "after"), ("%", "after"), ("", "none")]
+    ),
 )
 def test_what_was_written_is_read(cents, marks, unit):
     numbers = [1234567.25, *(n / 100 for n in cents)]  # the first has every mark
@@ -184,7 +234,11 @@ def test_what_is_written_otherwise_is_not_read(form, cells):
 
 def test_nothing_needs_no_unit():
     for unit in ("km", "%", "$"):
-        assert _read_amounts(pl.Series(["0", "0.0", "7"]), Form(unit=unit)).to_list() == [0, 0, None]
+        assert _read_amounts(pl.Series(["0", "0.0", "7"]), Form(unit=unit)).to_list() == [
+            0,
+            0,
+            None,
+        ]
 
 
 def test_forms_as_text():

@@ -82,14 +82,20 @@ def test_the_numbers_are_those_of_a_plain_decomposition():
 def test_a_text_in_many_rows_counts_as_often():
     twice = pl.Series(["red wine", "white wine", "old dogs", "white wine"])
     column = KIND.find(twice, forced=True)
-    counts = np.vstack([part.toarray() for part in count_ngrams(twice)])[:, column.learned["places"]]
-    X = normalize(np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * column.learned["weights"])
+    counts = np.vstack([part.toarray() for part in count_ngrams(twice)])[
+        :, column.learned["places"]
+    ]
+    X = normalize(
+        np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0) * column.learned["weights"]
+    )
     first = np.linalg.svd(X)[2][0]
     np.testing.assert_allclose(np.abs(column.learned["topics"][:, 0]), np.abs(first), atol=1e-4)
 
 
 @settings(max_examples=15)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=8))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), min_size=1, max_size=8)
+)
 def test_row_by_row_as_all_at_once(cells):
     cells = pl.Series("review", [*cells, "red wine"])
     together = KIND.read(cells, COLUMN)
@@ -110,7 +116,9 @@ def test_which_texts_are_drawn_depends_on_what_they_are(monkeypatch):
     assert np.array_equal(drawn.learned["topics"], again.learned["topics"])
     assert not np.array_equal(drawn.learned["weights"], COLUMN.learned["weights"])
     shuffled = KIND.find(pl.Series(reviews(40)))
-    assert not np.array_equal(drawn.learned["topics"], shuffled.learned["topics"])  # not simply the first
+    assert not np.array_equal(
+        drawn.learned["topics"], shuffled.learned["topics"]
+    )  # not simply the first
 
 
 def test_only_frequent_ngrams_are_kept(monkeypatch):
@@ -152,13 +160,17 @@ def test_features_are_named_by_words_of_several_rows():
     assert spoken <= set(" ".join(ABOUT).split())
     secret = KIND.find(pl.Series("x", [*reviews(), "swordfish red wine"]))
     assert "swordfish" not in str(secret.categories)
-    assert KIND.feature_names(KIND.find(pl.Series("x", ["👍 👎", "👎 🎉", "🎉 👍"] * 9)))[0] == "x ~ 1"
+    assert (
+        KIND.feature_names(KIND.find(pl.Series("x", ["👍 👎", "👎 🎉", "🎉 👍"] * 9)))[0] == "x ~ 1"
+    )
 
 
 def test_no_text_is_no_free_text():
     assert KIND.find(pl.Series([1, 2, 3])) is None
     assert KIND.find(pl.Series(["\x00", "\x01", "\x01\x00"] * 9), forced=True) is None
-    assert as_text(pl.Series("x", ["\x00", "\x01"] * 9)).kind == "text"  # left out, as it always was
+    assert (
+        as_text(pl.Series("x", ["\x00", "\x01"] * 9)).kind == "text"
+    )  # left out, as it always was
     assert as_text(pl.Series("x", [[1], [2]])).kind == "unsupported"
     assert as_text(pl.Series("x", [None, ""])).note == "empty"
 
@@ -173,14 +185,19 @@ def test_few_texts_have_few_features():
 
 def test_somebody_may_say_that_it_is_text_or_is_not():
     table = {"x": [f"A-{i}" for i in range(60)], "n": range(1, 61)}
-    kind = lambda **overrides: TablePreparation(numeric=["n"], **overrides).fit(table).columns_[0].kind  # noqa: E731
+
+    def kind(**overrides):
+        preparation = TablePreparation(numeric=["n"], **overrides)
+        return preparation.fit(table).columns_[0].kind
+
     assert kind() == "identifier"
     assert kind(text=["x"]) == "words"
     assert kind(categorical=["x"]) == "categorical"
     assert TablePreparation(text=["n"]).fit(table).columns_[1].kind == "words"
     said = {"x": reviews(60), "n": range(1, 61)}
     assert (
-        TablePreparation(numeric=["n"], identifier=["x"]).fit(said).columns_[0].note == "an identifier, as asked"
+        TablePreparation(numeric=["n"], identifier=["x"]).fit(said).columns_[0].note
+        == "an identifier, as asked"
     )
     with pytest.raises(TableError, match="no column 'z' to override"):
         TablePreparation(text=["z"]).fit(table)
@@ -193,7 +210,11 @@ def test_a_prepared_text_is_centred_and_on_one_scale():
     X = preparation.transform({"review": reviews(), "n": [1.0, 2.0] * 60})
     topics = X[:, [f.column == "review" and not f.indicator for f in features]]
     raw = KIND.read(CELLS, preparation.columns_[0])
-    scale = {feature.scale for feature in features if feature.column == "review" and not feature.indicator}
+    scale = {
+        feature.scale
+        for feature in features
+        if feature.column == "review" and not feature.indicator
+    }
     assert len(scale) == 1
     distances = lambda Z: np.linalg.norm(Z[:, None] - Z[None], axis=2)  # noqa: E731
     np.testing.assert_allclose(scale.pop() * distances(topics), distances(raw), atol=1e-5)
@@ -208,9 +229,14 @@ def test_a_saved_preparation_reads_the_same(tmp_path):
     assert loaded.transform(table).tobytes() == preparation.transform(table).tobytes()
     assert loaded.get_feature_names_out().tolist() == preparation.get_feature_names_out().tolist()
     assert loaded.text == ("review",)
-    with pytest.raises(TableError, match=r"^Column 'review' holds '.*': 1 of 1 cells .* learned from text"):
+    with pytest.raises(
+        TableError, match=r"^Column 'review' holds '.*': 1 of 1 cells .* learned from text"
+    ):
         loaded.transform({"review": [[1, 2]], "n": [1]})
-    assert loaded.transform({"review": [7], "n": [1]}).shape == (1, 32)  # a number can be read as text
+    assert loaded.transform({"review": [7], "n": [1]}).shape == (
+        1,
+        32,
+    )  # a number can be read as text
 
 
 def test_a_column_that_lacks_something_is_refused():
@@ -233,23 +259,34 @@ def test_a_column_that_lacks_something_is_refused():
         {"topics": np.ones(2, np.float32)},
     ):
         with pytest.raises(TableError, match="does not fit its columns"):
-            TablePreparation.restored({}, [replace(column, learned={**right, **learned})], statistics)
+            TablePreparation.restored(
+                {}, [replace(column, learned={**right, **learned})], statistics
+            )
 
 
 def test_a_column_of_many_returning_codes_is_text():
     rng = np.random.default_rng(0)
     cells = pl.Series(
-        "icd", [f"{rng.choice(list('ABCDE'))}{rng.integers(10, 60)}.{rng.integers(9)}" for _ in range(900)]
+        "icd",
+        [
+            f"{rng.choice(list('ABCDE'))}{rng.integers(10, 60)}.{rng.integers(9)}"
+            for _ in range(900)
+        ],
     )
     column = find_column(cells)
     assert column.kind == "words"
     X, chapter = KIND.read(cells, column), cells.str.slice(0, 1).to_numpy()
-    assert LogisticRegression(max_iter=500).fit(X[:300], chapter[:300]).score(X[300:], chapter[300:]) > 0.8
+    assert (
+        LogisticRegression(max_iter=500).fit(X[:300], chapter[:300]).score(X[300:], chapter[300:])
+        > 0.8
+    )
 
 
 # ---------------------------------------------------------------- n-grams, against plain Python
 
-ANY_CELLS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6)
+ANY_CELLS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6
+)
 WORDS = st.lists(st.text("abß中文 .!ก", max_size=20), min_size=1, max_size=6)
 
 
@@ -274,7 +311,11 @@ def plainly(text):
         runs = (padded[i : i + n] for n in (2, 3, 4, 5) for i in range(len(padded) - n + 1))
         found += [("run", run) for run in runs if word]
     words = ["".join(group) for inside, group in itertools.groupby(text, in_word) if inside]
-    return found + [("word", word) for word in words] + [("words", two) for two in itertools.pairwise(words)]
+    return (
+        found
+        + [("word", word) for word in words]
+        + [("words", two) for two in itertools.pairwise(words)]
+    )
 
 
 @settings(max_examples=25)
@@ -282,7 +323,9 @@ def plainly(text):
 def test_the_same_ngrams_as_one_by_one(cells):
     """Equal n-grams share a column and unequal ones, but for a collision, do not."""
     counts = total(cells)
-    expected = [Counter(plainly(text)) for text in alike(pl.Series(cells, dtype=pl.String)).to_list()]
+    expected = [
+        Counter(plainly(text)) for text in alike(pl.Series(cells, dtype=pl.String)).to_list()
+    ]
     for i, of_cell in enumerate(expected):
         assert sorted(counts[i].data.tolist()) == sorted(of_cell.values())
     different = {ngram for of_cell in expected for ngram in of_cell}
@@ -340,8 +383,12 @@ def words(text):
 
 
 FIRST = words("Anna Ben Carla David Emma Felix Greta Hans Ida Jonas Karl Lena Max Nora Otto Paula")
-LAST = words("Schmidt Müller Meyer Weber Wagner Becker Hoffmann Schulz Koch Richter Klein Wolf Lange Keller")
-SAID = words("good bad room service food slow nice very the was and clean staff friendly price location hotel")
+LAST = words(
+    "Schmidt Müller Meyer Weber Wagner Becker Hoffmann Schulz Koch Richter Klein Wolf Lange Keller"
+)
+SAID = words(
+    "good bad room service food slow nice very the was and clean staff friendly price location hotel"
+)
 ARABIC = words("هذا المنتج جيد جدا ولكن السعر مرتفع قليلا والخدمة ممتازة")
 IN_LETTERS = str.maketrans("0123456789", "qrstuvwxyz")
 CHINESE = "这是一个很好的产品我非常喜欢但价格有点贵质量不错快递服务态度下次还会购买"
@@ -365,7 +412,9 @@ SAYING = {
     "Chinese": column(lambda i: some(CHINESE, 6, 20, "")),
     "Thai": column(lambda i: some(THAI, 20, 30, "")),
     "diseases that return": column(lambda i: f"{RNG.choice('ABCDE')}{RNG.randrange(10, 60)}", 1000),
-    "surnames that return": column(lambda i: RNG.choice(LAST) + RNG.choice(["", "mann", "er", "s", "le"])),
+    "surnames that return": column(
+        lambda i: RNG.choice(LAST) + RNG.choice(["", "mann", "er", "s", "le"])
+    ),
 }
 NAMING = {
     "codes": column(lambda i: f"A-{1000 + i}"),
@@ -377,8 +426,12 @@ NAMING = {
     "links": column(lambda i: f"https://shop.example/p/{i}/red-shoe"),
     "names of one word": column(lambda i: "".join(RNG.choices("abcdefghij", k=9)).title()),
     "telephones": column(lambda i: f"+49 {RNG.randrange(100, 999)} {RNG.randrange(10**6, 10**7)}"),
-    "accounts": column(lambda i: f"DE{RNG.randrange(10, 99)} {RNG.randrange(10**4)} {RNG.randrange(10**4)}"),
-    "plates": column(lambda i: f"{RNG.choice(['M', 'HH'])}-{RNG.choice('ABC')}X {RNG.randrange(10**6)}"),
+    "accounts": column(
+        lambda i: f"DE{RNG.randrange(10, 99)} {RNG.randrange(10**4)} {RNG.randrange(10**4)}"
+    ),
+    "plates": column(
+        lambda i: f"{RNG.choice(['M', 'HH'])}-{RNG.choice('ABC')}X {RNG.randrange(10**6)}"
+    ),
     "words that never return": column(lambda i: f"{10**9 + i} {i + 99}".translate(IN_LETTERS)),
 }
 
@@ -391,7 +444,11 @@ def test_what_says_something_is_learned_from():
 def test_what_only_names_rows_is_an_identifier():
     for name, cells in NAMING.items():
         found = _left_out(cells)
-        assert (found.kind, found.note, found.used) == ("identifier", "different in every row", False), name
+        assert (found.kind, found.note, found.used) == (
+            "identifier",
+            "different in every row",
+            False,
+        ), name
     found = _left_out(pl.concat([NAMING["codes"], NAMING["codes"][:5]]))
     assert (found.kind, found.note) == ("identifier", "different in nearly every row")
 
@@ -400,7 +457,9 @@ def test_order_and_number_of_rows_and_long_ends_do_not_matter():
     for name in ("comments", "Chinese"):
         cells = SAYING[name]
         assert _says_something(_looked_at(cells.reverse()))
-        assert _says_something(_looked_at(pl.concat([cells + f" {word}" for word in SAID])))  # more than looked at
+        assert _says_something(
+            _looked_at(pl.concat([cells + f" {word}" for word in SAID]))
+        )  # more than looked at
     assert _says_something(_looked_at(SAYING["comments"] + " 1" * 10_000))
 
 
@@ -412,12 +471,18 @@ def test_numbers_in_a_form_that_is_not_read_are_left_out():
         lambda i: f"{RNG.randrange(9)}/{RNG.randrange(5)}",
     ):
         found = _left_out(column(make))
-        assert (found.kind, found.note, found.used) == ("text", "digits in a form that is not read", False)
+        assert (found.kind, found.note, found.used) == (
+            "text",
+            "digits in a form that is not read",
+            False,
+        )
 
 
 def test_many_classes_need_many_topics():
     rng = np.random.default_rng(0)
-    cells = pl.Series("t", [" ".join(f"word{w}" for w in rng.integers(0, 400, 8)) for _ in range(300)])
+    cells = pl.Series(
+        "t", [" ".join(f"word{w}" for w in rng.integers(0, 400, 8)) for _ in range(300)]
+    )
     for n_classes, expected in ((2, 30), (20, 30), (77, 115), (1_000, 200)):
         assert Texts(n_classes).find(cells, forced=True).learned["topics"].shape[1] == expected
     X = pl.DataFrame({"t": cells})

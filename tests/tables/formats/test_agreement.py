@@ -9,7 +9,8 @@ from chary.tables.target import folded, read_target
 
 N, FORMATS = 40, ("csv", "parquet", "jsonl", "xlsx")
 INF = float("inf")
-# Cells that repeat down a column: name, cells, kind, whether some are missing, classes (None: no target), formats.
+# Cells that repeat down a column: name, cells, kind, whether some are missing, classes (None: no
+# target), formats.
 TABLE = [
     ("whole", [0, 1], "numeric", False, ["0", "1"], FORMATS),
     ("floats", [0.0, 1.0], "numeric", False, ["0", "1"], FORMATS),
@@ -21,8 +22,22 @@ TABLE = [
     ("errors", ["0.5", "#N/A", "2", "#DIV/0!"], "numeric", True, None, FORMATS),
     ("words", ["a", "#N/A", "b", "<NA>"], "categorical", True, None, FORMATS),
     ("long", [10**15 + 7 * i for i in range(N)], "identifier", False, None, FORMATS),
-    ("longer", [2**53 + i for i in range(N)], "identifier", False, None, FORMATS[:-1]),  # Excel keeps 15 digits
-    ("groups", [2**53, 2**53 + 1], "categorical", False, [str(2**53), str(2**53 + 1)], FORMATS[:-1]),
+    (
+        "longer",
+        [2**53 + i for i in range(N)],
+        "identifier",
+        False,
+        None,
+        FORMATS[:-1],
+    ),  # Excel keeps 15 digits
+    (
+        "groups",
+        [2**53, 2**53 + 1],
+        "categorical",
+        False,
+        [str(2**53), str(2**53 + 1)],
+        FORMATS[:-1],
+    ),
 ]
 
 
@@ -34,7 +49,9 @@ def written(frame, format, folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "cells", "kind", "missing", "classes", "formats"), TABLE, ids=lambda cell: str(cell)[:20]
+    ("name", "cells", "kind", "missing", "classes", "formats"),
+    TABLE,
+    ids=lambda cell: str(cell)[:20],
 )
 def test_formats_agree(name, cells, kind, missing, classes, formats, tmp_path):
     frame = pl.DataFrame({name: (cells * N)[:N], "other": ["x", "y"] * (N // 2)})

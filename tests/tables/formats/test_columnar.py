@@ -43,8 +43,12 @@ def with_another_number(data, number):
     return data[:at] + number + data[at + 1 :]
 
 
-@pytest.mark.parametrize("number", [b"\x77", b"\x7a"])  # -60, at which Polars ends the process, and 61
-def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_them(tmp_path, number):
+@pytest.mark.parametrize(
+    "number", [b"\x77", b"\x7a"]
+)  # -60, at which Polars ends the process, and 61
+def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_them(
+    tmp_path, number
+):
     content = io.BytesIO()
     FRAME.select("s", "a").write_parquet(content, compression="uncompressed")
     data = content.getvalue()
@@ -57,12 +61,15 @@ def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_
         lambda given: read("parquet", path.read_bytes()),
     ):
         with pytest.raises(
-            TableError, match=r"is a damaged Parquet file \(it contradicts itself\); write it again\.$"
+            TableError,
+            match=r"is a damaged Parquet file \(it contradicts itself\); write it again\.$",
         ):
             reading(path)
 
 
-@pytest.mark.parametrize("how", [{}, {"data_page_version": "2.0"}, {"use_dictionary": False, "row_group_size": 9}])
+@pytest.mark.parametrize(
+    "how", [{}, {"data_page_version": "2.0"}, {"use_dictionary": False, "row_group_size": 9}]
+)
 def test_pages_of_other_writers_are_looked_at_to_the_end(monkeypatch, how):
     monkeypatch.setattr(pages, "suppress", lambda *errors: nullcontext())
     content = io.BytesIO()
@@ -73,7 +80,9 @@ def test_pages_of_other_writers_are_looked_at_to_the_end(monkeypatch, how):
 @pytest.mark.parametrize("written_as", ["parquet", "scanned parquet"])
 def test_decimals_of_256_bits_are_no_damage(tmp_path, written_as):
     path = tmp_path / "t"
-    cells = pa.table({"x": pa.array([Decimal("1.5"), None], type=pa.decimal256(50, 5)), "y": ["a", "b"]})
+    cells = pa.table(
+        {"x": pa.array([Decimal("1.5"), None], type=pa.decimal256(50, 5)), "y": ["a", "b"]}
+    )
     parquet.write_table(cells, path)
     said = r"^t holds decimal numbers of 256 bits; write them as float64"
     with pytest.raises(TableError, match=said):

@@ -11,7 +11,11 @@ COLUMNS = ["age", "place", "churn"]
 
 def csv_bytes(delimiter=",", end="\n", encoding="utf-8", bom=b""):
     def cell(text):
-        return '"' + text.replace('"', '""') + '"' if any(c in text for c in f'{delimiter}"\n') else text
+        return (
+            '"' + text.replace('"', '""') + '"'
+            if any(c in text for c in f'{delimiter}"\n')
+            else text
+        )
 
     lines = [delimiter.join(map(cell, row)) for row in [COLUMNS, *ROWS]]
     return bom + (end.join(lines) + end).encode(encoding)
@@ -86,7 +90,10 @@ def test_decimal_commas_do_not_make_a_comma_the_delimiter(tmp_path):
         (b"a" * 200_000 + b",b\n1,2\n", r"line 1: no readable column names \(field larger than"),
         (b"a\rx,b\n1,2\n", r"line 1: no readable column names \(new-line character"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'; rename"),
-        (",".join(f"c{i}" for i in range(10_000)).encode() + b"\n" + b"1," * 9_999 + b"1\n", "has 10,000 columns"),
+        (
+            ",".join(f"c{i}" for i in range(10_000)).encode() + b"\n" + b"1," * 9_999 + b"1\n",
+            "has 10,000 columns",
+        ),
     ],
 )
 def test_refusals_name_the_place_and_the_remedy(tmp_path, data, message):

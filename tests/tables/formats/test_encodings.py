@@ -20,7 +20,9 @@ TEXT = "Straße;Größe;Wert\nÄpfelgäßchen;10 €;ja\nOst;12;nein\n"
         ("cp1252", b"", "cp1252"),
     ],
 )
-def test_a_file_is_read_in_the_encoding_it_is_in_and_written_as_utf_8(tmp_path, encoding, mark, said):
+def test_a_file_is_read_in_the_encoding_it_is_in_and_written_as_utf_8(
+    tmp_path, encoding, mark, said
+):
     path = tmp_path / "t.csv"
     path.write_bytes(mark + TEXT.encode(encoding))
     table = read_table(path)
@@ -34,7 +36,10 @@ def test_a_file_is_read_in_the_encoding_it_is_in_and_written_as_utf_8(tmp_path, 
     written = (tmp_path / "out.csv").read_bytes()
     plain = not mark and not said
     assert written.startswith(codecs.BOM_UTF8) != plain
-    assert written.decode("utf-8-sig") == "Straße;Größe;Wert;neu\nÄpfelgäßchen;10 €;ja;ä\nOst;12;nein;b\n"
+    assert (
+        written.decode("utf-8-sig")
+        == "Straße;Größe;Wert;neu\nÄpfelgäßchen;10 €;ja;ä\nOst;12;nein;b\n"
+    )
     assert read_table(tmp_path / "out.csv", encoding=encoding).frame["neu"].to_list() == ["ä", "b"]
 
 
@@ -63,7 +68,9 @@ def test_of_a_german_table_that_excel_wrote_all_outputs_are_such_as_excel_reads(
     rows = [f"{i % 7};{['Grün', 'Weiß', ''][i % 3]}" for i in range(60)]
     path.write_bytes("\r\n".join(["Länge;Farbe", *rows, ""]).encode("cp1252"))
     assert main(["label", str(path), "-t", "Farbe", "--learner", "linear"]) == 0
-    assert "Aufträge.csv is not UTF-8 and was read as cp1252" in " ".join(capsys.readouterr().out.split())
+    assert "Aufträge.csv is not UTF-8 and was read as cp1252" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert main(["audit", "draw", str(path), "-t", "Farbe", "-k", "5"]) == 0
     for name in ("Aufträge.labeled.csv", "Aufträge.audit.csv"):
         text = (tmp_path / name).read_bytes().removeprefix(codecs.BOM_UTF8).decode()

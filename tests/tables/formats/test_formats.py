@@ -34,7 +34,9 @@ def test_what_can_be_read_can_be_asked_for():
 def test_a_file_is_what_its_content_says(head, content):
     assert look(head)[1] is FORMATS[content]
     if content == "parquet":
-        with pytest.raises(TableError, match="holds a Parquet file, which is compressed by itself; unpack it"):
+        with pytest.raises(
+            TableError, match="holds a Parquet file, which is compressed by itself; unpack it"
+        ):
             look(gzip.compress(head))
     else:
         file, format = look(gzip.compress(head))
@@ -46,7 +48,10 @@ def test_a_file_is_what_its_content_says(head, content):
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1", "an old Excel workbook; save the sheet as .xlsx or CSV."),
         (b"ARROW1\x00\x00", "an Arrow or Feather file; write the table as Parquet."),
-        (b"\xff\xff\xff\xff\x10\x00\x00\x00", "an Arrow or Feather file; write the table as Parquet."),
+        (
+            b"\xff\xff\xff\xff\x10\x00\x00\x00",
+            "an Arrow or Feather file; write the table as Parquet.",
+        ),
         (b"%PDF-1.7", "a PDF; export"),
         (b"\x80\x04\x95", "a Python pickle, which chary never opens"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
@@ -66,7 +71,10 @@ def test_what_is_no_table_is_called_by_its_name(head, said):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("t.parquet", "t.parquet is named as a Parquet file but contains text (if it is a CSV, call it .csv)"),
+        (
+            "t.parquet",
+            "t.parquet is named as a Parquet file but contains text (if it is a CSV, call it .csv)",
+        ),
         ("t.XLSX", "t.XLSX is named as an Excel workbook"),
         ("t.jsonl", "t.jsonl is named as JSON lines"),
         ("t.gz", "t.gz is named as a gzip file"),

@@ -67,7 +67,9 @@ def test_two_rows_of_names_are_not_joined(tmp_path, made):
         read_table(path)
 
 
-def test_batches_have_the_same_header_and_lines_are_counted_from_the_top_of_the_file(tmp_path, monkeypatch):
+def test_batches_have_the_same_header_and_lines_are_counted_from_the_top_of_the_file(
+    tmp_path, monkeypatch
+):
     path = text_table(tmp_path, [["Sales"], [], NAMES, *DATA * 400, ["4", "Hof"]])
     monkeypatch.setattr("chary.tables.formats.csv.CHUNK", 2000)
     for read in (lambda: read_table(path), lambda: list(open_source(path).batches())):
@@ -118,7 +120,9 @@ def test_line_ends_of_a_text_table_are_kept(tmp_path):
         write_table(read_table(path), {"chary_label": ["a", "b", "c"]}, out)
         expected = path.read_bytes().replace(b"sum", b"sum;chary_label")
         for row, label in zip(DATA, "abc", strict=True):
-            expected = expected.replace(row[2].encode() + end.encode(), f"{row[2]};{label}{end}".encode())
+            expected = expected.replace(
+                row[2].encode() + end.encode(), f"{row[2]};{label}{end}".encode()
+            )
         assert out.getvalue() == expected
 
 
@@ -129,5 +133,10 @@ def test_merged_cells_of_a_workbook_stay_empty_and_a_note_says_so(tmp_path):
     table = read_table(workbook(tmp_path, rows, [title, (3, 2, 4, 2, "Ulm")]))
     assert table.frame.columns == NAMES
     assert table.frame["city"].to_list() == ["Ulm", None, None]
-    assert "Sheet 'one' of t.xlsx has merged cells: the first cell of a range has its value" in table.notes[1]
-    assert len(read_table(workbook(tmp_path, rows, [title])).notes) == 1  # where the column names were found
+    assert (
+        "Sheet 'one' of t.xlsx has merged cells: the first cell of a range has its value"
+        in table.notes[1]
+    )
+    assert (
+        len(read_table(workbook(tmp_path, rows, [title])).notes) == 1
+    )  # where the column names were found

@@ -37,7 +37,9 @@ def read_lines(data, name="t"):
 
 @given(st.lists(st.tuples(scalar, scalar), min_size=1, max_size=5))
 def test_cells_are_what_python_reads(rows):
-    keep = [row for row in rows if type(row[0]) is type(rows[0][0]) and row[0] is not None] or [(1, None)]
+    keep = [row for row in rows if type(row[0]) is type(rows[0][0]) and row[0] is not None] or [
+        (1, None)
+    ]
     data = "\n".join(json.dumps({"a": a}) for a, _ in keep).encode()
     assert read_lines(data, "t").frame["a"].to_list() == [a for a, _ in keep]
 
@@ -59,10 +61,19 @@ def test_keys_may_be_lacking_and_columns_stand_in_the_order_of_the_lines():
     ("data", "said"),
     [
         (b'{"a": 1}\n{"a": \n', "t, line 2: no JSON object ("),
-        (b'{"a": 1}\n\n[1]\n', "t, line 3: no JSON object (but '[1]'); write one object on each line."),
-        (b'{"a": NaN}\n', "t, line 1: no JSON object (NaN is not JSON: write null where there is no number)"),
+        (
+            b'{"a": 1}\n\n[1]\n',
+            "t, line 3: no JSON object (but '[1]'); write one object on each line.",
+        ),
+        (
+            b'{"a": NaN}\n',
+            "t, line 1: no JSON object (NaN is not JSON: write null where there is no number)",
+        ),
         (b'{"a": 1}\n{"a": -Infinity}\n', "t, line 2: no JSON object (-Infinity is not JSON"),
-        (b'{"a": [1]}\n{"a": 2}\n', "t cannot be read as JSON lines (failed to determine supertype"),
+        (
+            b'{"a": [1]}\n{"a": 2}\n',
+            "t cannot be read as JSON lines (failed to determine supertype",
+        ),
         (b'{"a": true}\n{"a": 2}\n', "t cannot be read as JSON lines ("),
         (b'{"a": {"x": 1}}\n{"a": 2}\n', "t cannot be read as JSON lines ("),
         (b'{"a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "nested too deeply"),
@@ -96,10 +107,14 @@ def test_a_column_has_one_type_in_all_batches(tmp_path, monkeypatch):
     path.write_text('{"a": 1}\n' * 300 + '{"a": 1.5, "b": "x"}\n' * 300 + '{"a": null}\n' * 300)
     batches = [batch.table for batch in open_source(path).batches()]
     assert len(batches) > 3
-    assert {tuple(table.frame.schema.items()) for table in batches} == {(("a", pl.Float64()), ("b", pl.String()))}
+    assert {tuple(table.frame.schema.items()) for table in batches} == {
+        (("a", pl.Float64()), ("b", pl.String()))
+    }
     assert pl.concat([table.frame for table in batches]).equals(read_table(path).frame)
     path.write_text('{"a": 1}\n' * 300 + '{"a": "x"}\n' * 300)
-    with pytest.raises(TableError, match=r"t.jsonl: column 'a' holds Int64 and String; write it in one type"):
+    with pytest.raises(
+        TableError, match=r"t.jsonl: column 'a' holds Int64 and String; write it in one type"
+    ):
         list(open_source(path).batches())
     monkeypatch.setattr(text_module, "_MOST_RECORD", 10_000)
     path.write_text('{"a": 1}\n{"a": "' + "x" * 20_000)
@@ -108,7 +123,15 @@ def test_a_column_has_one_type_in_all_batches(tmp_path, monkeypatch):
 
 
 def test_many_brackets_beside_each_other_or_in_a_text_are_no_depth():
-    wide = '{"a": [' + "[1], " * 300 + '[1]], "s": "' + "[" * 300 + '\\\\", "t": "\\"' + "{" * 300 + '"}\n'
+    wide = (
+        '{"a": ['
+        + "[1], " * 300
+        + '[1]], "s": "'
+        + "[" * 300
+        + '\\\\", "t": "\\"'
+        + "{" * 300
+        + '"}\n'
+    )
     table = read_lines(wide.encode(), "t")
     assert table.frame["s"].to_list() == ["[" * 300 + "\\"]
     assert table.frame["t"].to_list() == ['"' + "{" * 300]
@@ -116,7 +139,9 @@ def test_many_brackets_beside_each_other_or_in_a_text_are_no_depth():
 
 @pytest.mark.parametrize("depth", [34, 100_000])
 def test_a_line_that_would_overrun_the_stack_is_given_to_no_reader(monkeypatch, depth):
-    monkeypatch.setattr(pl, "read_ndjson", lambda *given, **how: pytest.fail("it was given to the reader"))
+    monkeypatch.setattr(
+        pl, "read_ndjson", lambda *given, **how: pytest.fail("it was given to the reader")
+    )
     deep = b'{"a": 1}\n\n{"a": ' + b'[{"b": ' * (depth // 2) + b"1" + b"}]" * (depth // 2) + b"}\n"
     with pytest.raises(TableError, match="t, line 3: nested too deeply"):
         read_lines(deep)
@@ -129,7 +154,9 @@ def test_a_key_that_stands_twice_in_an_object_is_named(tmp_path):
         TableError, match=r"t\.jsonl, line 3: the key 'a' stands twice in one object; keep it once"
     ):
         read_table(path)
-    path.write_text('{"a": [{"a": 1}, {"a": 2}], "b": ": \\"a\\":"}\n')  # in objects of their own, or in a text
+    path.write_text(
+        '{"a": [{"a": 1}, {"a": 2}], "b": ": \\"a\\":"}\n'
+    )  # in objects of their own, or in a text
     assert read_table(path).frame.height == 1
     path.write_text('{"a": [{"a": 1, "k" : 2, "k": 3}]}\n')
     with pytest.raises(TableError, match="line 1: the key 'k' stands twice"):
@@ -139,10 +166,14 @@ def test_a_key_that_stands_twice_in_an_object_is_named(tmp_path):
 def test_records_of_many_fields_have_them_in_the_order_of_their_names(tmp_path):
     record = {f"f{i * 7 % 50}": i for i in range(50)}
     line = {**record, "inside": record, "several": [record]}
-    (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n" + json.dumps({**line, "late": 1}) + "\n")
+    (tmp_path / "t.jsonl").write_text(
+        json.dumps(line) + "\n" + json.dumps({**line, "late": 1}) + "\n"
+    )
     frame = read_table(tmp_path / "t.jsonl").frame
     assert frame.columns == [*line, "late"]
-    assert frame["inside"].struct.fields == frame["several"].explode().struct.fields == sorted(record)
+    assert (
+        frame["inside"].struct.fields == frame["several"].explode().struct.fields == sorted(record)
+    )
     assert frame.row(0, named=True) == {**line, "late": None}
 
 
@@ -152,4 +183,6 @@ def test_many_keys_take_time_that_grows_with_their_number(tmp_path):
     start = perf_counter()
     with pytest.raises(TableError, match="has 60,000 columns"):
         read_table(path)
-    assert perf_counter() - start < 30  # two minutes and more, if each key is looked for among all others
+    assert (
+        perf_counter() - start < 30
+    )  # two minutes and more, if each key is looked for among all others

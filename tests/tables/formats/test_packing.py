@@ -54,7 +54,9 @@ def test_a_gzip_of_several_parts_is_read_whole():
 
 def test_a_damaged_gzip_is_one_sentence():
     data = gzip.compress(DATA)
-    with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \(it is cut off\); copy it"):
+    with pytest.raises(
+        TableError, match=r"^t.gz is a damaged gzip file \(it is cut off\); copy it"
+    ):
         from_bytes(data[:-9], "t.gz")
     for damaged in (data[:-8] + bytes(8), data[:12] + b"\xff\xff" + data[14:]):
         with pytest.raises(TableError, match=r"^t.gz is a damaged gzip file \("):
@@ -68,20 +70,27 @@ def test_a_damaged_gzip_is_one_sentence():
         ({"a.csv": DATA}, "is a ZIP archive; unpack it first"),
         ({"xl/workbook.bin": b"x"}, "is a binary Excel workbook; save it as .xlsx"),
         ({"mimetype": b"x", "content.xml": b"x"}, "is an OpenDocument file"),
-        ({"[Content_Types].xml": b"x", "word/document.xml": b"x"}, "is an office document without a sheet"),
+        (
+            {"[Content_Types].xml": b"x", "word/document.xml": b"x"},
+            "is an office document without a sheet",
+        ),
     ],
 )
 def test_an_archive_is_a_workbook_or_refused(members, message):
     with pytest.raises(TableError, match=f"^t.zip {message}"):
         of(zipped(members), "t.zip")
-    with pytest.raises(TableError, match=r"^t.gz holds a compressed file, compressed twice; unpack it once"):
+    with pytest.raises(
+        TableError, match=r"^t.gz holds a compressed file, compressed twice; unpack it once"
+    ):
         of(gzip.compress(zipped(members)), "t.gz")
     assert of(zipped({"[Content_Types].xml": b"x", "xl/workbook.xml": b"x"}))[0].packed == ""
 
 
 def test_a_damaged_archive_is_one_sentence():
     data = zipped({"t.csv": DATA})
-    with pytest.raises(TableError, match=r"t.zip is a damaged ZIP archive \(File is not a zip file\)"):
+    with pytest.raises(
+        TableError, match=r"t.zip is a damaged ZIP archive \(File is not a zip file\)"
+    ):
         of(data[:40], "t.zip")
     with pytest.raises(TableError, match=r"mine"), opened_zip(io.BytesIO(data), "t.zip"):
         raise TableError("mine")
@@ -92,7 +101,9 @@ def test_bombs_are_refused_before_they_fill_the_memory(monkeypatch):
     monkeypatch.setattr(module, "_PIECE", 2**16)
     grown = []
     monkeypatch.setattr(
-        module, "refuse_bomb", lambda size, *rest, **how: (grown.append(size), refuse_bomb(size, *rest, **how))
+        module,
+        "refuse_bomb",
+        lambda size, *rest, **how: (grown.append(size), refuse_bomb(size, *rest, **how)),
     )
     bomb, _ = of(gzip.compress(bytes(2**24)), "t.gz")
     for size in (None, 2**18):

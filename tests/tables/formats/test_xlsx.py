@@ -17,7 +17,8 @@ from chary.tables.table import Table, TableError
 
 FAR_CELL = b'<c r="XFD1048576"><v>1</v></c>'
 needs_excel = pytest.mark.skipif(
-    not (find_spec("fastexcel") and find_spec("xlsxwriter")), reason="needs chary[excel]: fastexcel and xlsxwriter"
+    not (find_spec("fastexcel") and find_spec("xlsxwriter")),
+    reason="needs chary[excel]: fastexcel and xlsxwriter",
 )
 
 FRAME = pl.DataFrame({
@@ -60,7 +61,10 @@ def sheets(**cells):
 def repacked(data, change):
     """The same archive with other members: change goes from name and bytes to bytes, or None to leave it out."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for member in old.infolist():
             content = change(member.filename, old.read(member))
             if content is not None:
@@ -106,7 +110,10 @@ def test_columns_of_several_types_are_text_and_said():
     ("rows", "said"),
     [
         ([], "^Sheet 's' of t is empty; chary needs a header and rows.$"),
-        ([["a", "b", "a"], [1, 2, 3]], "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one.$"),
+        (
+            [["a", "b", "a"], [1, 2, 3]],
+            "^t, sheet 's': columns 1 and 3 are both called 'a'; rename one.$",
+        ),
     ],
 )
 def test_sheets_without_a_table_are_refused(rows, said):
@@ -124,10 +131,14 @@ def test_damaged_workbooks_are_one_sentence():
     broken = {
         "cut": repacked(workbook(), lambda name, data: data[:100] if "sheet1" in name else data),
         "no sheet": repacked(workbook(), lambda name, data: None if "sheet1" in name else data),
-        "no text": repacked(workbook(), lambda name, data: b"\xff\xfe\x00" if "sheet1" in name else data),
+        "no text": repacked(
+            workbook(), lambda name, data: b"\xff\xfe\x00" if "sheet1" in name else data
+        ),
     }
     for name, data in broken.items():
-        with pytest.raises(TableError, match=rf"^{name} is a damaged Excel workbook \(.*\); save it again.$"):
+        with pytest.raises(
+            TableError, match=rf"^{name} is a damaged Excel workbook \(.*\); save it again.$"
+        ):
             read_workbook(data, name, None)
     with pytest.raises(TableError, match="is a damaged ZIP archive"):
         read_workbook(workbook()[:200], "t", None)
@@ -136,7 +147,9 @@ def test_damaged_workbooks_are_one_sentence():
 @needs_excel
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
     monkeypatch.setattr("chary.tables.formats.base._SMALL", 2**20)
-    bomb = repacked(workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data)
+    bomb = repacked(
+        workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data
+    )
     with pytest.raises(TableError, match=r"t would unpack to more than 16 MiB"):
         read_workbook(bomb, "t", None)
 
@@ -161,13 +174,17 @@ def test_what_a_cell_cannot_keep_is_text(cells):
 
 @needs_excel
 def test_a_text_longer_than_a_cell_is_refused():
-    with pytest.raises(TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"):
+    with pytest.raises(
+        TableError, match=r"column 'c' holds a text of more than 32,767 characters; choose"
+    ):
         FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"c": ["x" * 40_000]}))
 
 
 @needs_excel
 def test_a_table_larger_than_a_sheet_is_refused():
-    with pytest.raises(TableError, match="1,048,576 rows and 1 columns are more than a sheet has room for"):
+    with pytest.raises(
+        TableError, match="1,048,576 rows and 1 columns are more than a sheet has room for"
+    ):
         FORMATS["xlsx"].refuse_unwritable(pl.DataFrame({"a": pl.zeros(2**20, eager=True)}))
 
 
@@ -175,7 +192,9 @@ def test_a_table_larger_than_a_sheet_is_refused():
 def test_without_the_package_one_sentence_says_what_to_install(monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(TableError, match=r"pip install 'chary\[excel\]'"):
-        read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS["xlsx"].refuse_unwritable(FRAME)
+        read_workbook(b"", "t", None) if package == "fastexcel" else FORMATS[
+            "xlsx"
+        ].refuse_unwritable(FRAME)
 
 
 @needs_excel
@@ -201,16 +220,23 @@ def test_a_far_cell_is_refused_before_the_sheet_is_read():
         sheet.write_row(0, 0, ["x", "y"])
         sheet.write_blank(2**20 - 1, 2**14 - 1, None, book.add_format({"bold": True}))
         sheet.write_row(1, 0, [1, 2])
-    assert read_workbook(buffer.getvalue(), "t", None)[0].shape == (1, 2)  # a format alone takes no room
+    assert read_workbook(buffer.getvalue(), "t", None)[0].shape == (
+        1,
+        2,
+    )  # a format alone takes no room
 
-    far = repacked(buffer.getvalue(), lambda name, data: data.replace(b'<c r="XFD1048576" s="1"/>', FAR_CELL))
+    far = repacked(
+        buffer.getvalue(), lambda name, data: data.replace(b'<c r="XFD1048576" s="1"/>', FAR_CELL)
+    )
     assert len(far) < 8_000
     with pytest.raises(
         TableError, match=r"Sheet 'far' of t would take about .* reach to row 1,048,576 and column"
     ):
         read_workbook(far, "t", None)
     unnamed = repacked(far, lambda name, data: data.replace(b'r="XFD1048576"', b""))
-    assert read_workbook(unnamed, "t", None)[0].height == 2**20 - 1  # beside the cell before it in its row
+    assert (
+        read_workbook(unnamed, "t", None)[0].height == 2**20 - 1
+    )  # beside the cell before it in its row
 
 
 @needs_excel

@@ -11,7 +11,13 @@ import polars as pl
 
 from chary._words import Parameter, listed, shown
 from chary.tables.cells import DROPPED, IDENTIFIER, TEXT, Column, Kind, filled_cells, unified
-from chary.tables.columns.categories import Categories, category_texts, find_constant, find_identifier, of_no_kind
+from chary.tables.columns.categories import (
+    Categories,
+    category_texts,
+    find_constant,
+    find_identifier,
+    of_no_kind,
+)
 from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.numbers import Booleans, why_no_numbers
@@ -20,9 +26,20 @@ from chary.tables.columns.texts import Texts
 from chary.tables.table import TableError, can_be_text
 
 # In the order in which they are asked.
-KINDS: tuple[Kind, ...] = (Dates(), TimesOfDay(), Numbers(), Booleans(), Categories(), Texts(), Embeddings())
+KINDS: tuple[Kind, ...] = (
+    Dates(),
+    TimesOfDay(),
+    Numbers(),
+    Booleans(),
+    Categories(),
+    Texts(),
+    Embeddings(),
+)
 # What somebody may say of a column, and what it is then in any case.
-_LEFT_OUT = {"drop": (DROPPED, "dropped as asked"), "identifier": (IDENTIFIER, "an identifier, as asked")}
+_LEFT_OUT = {
+    "drop": (DROPPED, "dropped as asked"),
+    "identifier": (IDENTIFIER, "an identifier, as asked"),
+}
 # Kinds of text that might have been numbers.
 _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
 
@@ -30,11 +47,13 @@ _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, TEXT, IDENTIFIER)
 def find_column(cells: pl.Series, forced: str = "", dates: str = "", n_classes: int = 0) -> Column:
     """What a column is, or is said to be: ``drop``, ``identifier``, ``categorical``, ``numeric`` or ``text``.
 
-    Where its dates can be read in several ways, ``dates`` says in which. The more classes its texts shall tell
-    apart, the more topics they have.
+    Where its dates can be read in several ways, ``dates`` says in which. The more classes its texts
+    shall tell apart, the more topics they have.
     """
     if dates and dates not in WRITTEN:
-        raise TableError(f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}.")
+        raise TableError(
+            f"Dates cannot be {shown(dates)}; pass {listed(WRITTEN, 'or')} as {Parameter('dates')}."
+        )
     if forced in _LEFT_OUT:
         return Column(cells.name, *_LEFT_OUT[forced])
     is_said = forced in ("categorical", "text")

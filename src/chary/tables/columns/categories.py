@@ -12,12 +12,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.options import flag_of
-from chary.tables.cells import CONSTANT, FEW, IDENTIFIER, TEXT, UNSUPPORTED, Column, Kind, missing_cells
+from chary.tables.cells import (
+    CONSTANT,
+    FEW,
+    IDENTIFIER,
+    TEXT,
+    UNSUPPORTED,
+    Column,
+    Kind,
+    missing_cells,
+)
 from chary.tables.table import all_composed, can_be_text, texts
 
 # A column is categorical if its frequent values cover at least this share of its filled cells.
 _COVERED = 0.5
-_MAX_CATEGORIES = 150  # with 30 the number of one of 133 people, or a town, said nothing: up to 13 points lost
+_MAX_CATEGORIES = (
+    150  # with 30 the number of one of 133 people, or a town, said nothing: up to 13 points lost
+)
 
 
 class Categories(Kind):
@@ -42,17 +53,29 @@ class Categories(Kind):
         n_rare = len(counts) - len(frequent)
         note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}"
         note += f", {n_rare:,} rare ones grouped" if n_rare else ""
-        # Many rare values of several words may be remarks, of which the words tell more than the whole.
+        # Many rare values of several words may be remarks, of which the words tell more than the
+        # whole.
         n_words = counts["value"].str.count_matches(r"\S+").to_numpy().mean()
         are_remarks = not forced and n_rare > len(frequent) and bool(n_words >= 3)
         note += f"; {flag_of('text')} reads their words" * are_remarks
         categories = tuple(sorted(frequent["value"].to_list()))
-        return Column(filled.name, self.name, note, categories=categories, other=n_rare > 0, doubtful=are_remarks)
+        return Column(
+            filled.name,
+            self.name,
+            note,
+            categories=categories,
+            other=n_rare > 0,
+            doubtful=are_remarks,
+        )
 
     def whole(self, column: Column) -> bool:
         """Without a form, with groups that differ."""
         groups = self.feature_names(column)
-        return not column.form and len(groups) > 0 and len(set(column.categories)) == len(column.categories)
+        return (
+            not column.form
+            and len(groups) > 0
+            and len(set(column.categories)) == len(column.categories)
+        )
 
     def feature_names(self, column: Column) -> list[str]:
         groups = [*column.categories, *["(other)"] * column.other, *["(missing)"] * column.missing]
@@ -111,7 +134,9 @@ _COUNTS, _DIFFERENT = "looks like a row number or an ID", "different in every ro
 _COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a quantity"
 _FEWEST_ROWS = 20  # that numbers must count to be no coincidence
 _FEWEST_UNLIKE = 200  # that numbers must be to name the rows because none repeats
-_EQUAL_PAIRS = 10  # to be expected of measured numbers: that there is none happens once in 20,000 times
+_EQUAL_PAIRS = (
+    10  # to be expected of measured numbers: that there is none happens once in 20,000 times
+)
 _GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
 # Groups of fewer rows than this on average are too small to learn from.
 _SMALL_GROUP = 2
@@ -127,9 +152,9 @@ def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
 def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
     """What names rows, by the name of the column or by what only programs write; what names groups, as these.
 
-    An identifier whose values repeat names groups, as a shop's number does: if a few cover the column they are
-    its categories, otherwise it is left out. Of one that many rows lack, as a reply's is, it may tell something
-    whether it is there.
+    An identifier whose values repeat names groups, as a shop's number does: if a few cover the
+    column they are its categories, otherwise it is left out. Of one that many rows lack, as a
+    reply's is, it may tell something whether it is there.
     """
     is_text = filled.dtype == pl.String
     if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or _by_machine(filled)):
@@ -155,8 +180,9 @@ def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
 def find_counting(name: str, numbers: pl.Series) -> Column | None:
     """Whole numbers, all different, that are called an identifier, have no gap, or never repeat, in any order.
 
-    Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R numbers lie
-    between the least and the largest, and none is with a probability of about exp(-n (n - 1) / 2R) at most.
+    Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R
+    numbers lie between the least and the largest, and none is with a probability of about exp(-n (n
+    - 1) / 2R) at most.
     """
     n = len(numbers)
     if n < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
@@ -184,4 +210,7 @@ def of_no_kind(filled: pl.Series) -> Column:
 def _by_machine(filled: pl.Series) -> bool:
     if filled.dtype != pl.String and not filled.dtype.is_integer():
         return False
-    return all(cells.cast(pl.String).str.contains(_MACHINE_CODE).all() for cells in (filled.head(FEW), filled))
+    return all(
+        cells.cast(pl.String).str.contains(_MACHINE_CODE).all()
+        for cells in (filled.head(FEW), filled)
+    )

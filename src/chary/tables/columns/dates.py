@@ -14,16 +14,14 @@ from chary.options import flag_of
 from chary.tables.cells import DATE, FEW, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
 
 _SPACES = r"[\s\u00a0\u202f]+"
-_TIME = (
-    r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
-)
+_TIME = r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 _ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
 _WORD = r"(?P<m>\p{L}{3,10})\.?"
 _DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
 _NTH = r"(?:st|nd|rd|th|\.)?"
-# Of each order of day, month and year: a pattern with the groups y, m and d, and an example. In the order in which
-# they are preferred; between points, the day comes first everywhere.
+# Of each order of day, month and year: a pattern with the groups y, m and d, and an example. In the
+# order in which they are preferred; between points, the day comes first everywhere.
 _ORDERS = {
     "ymd": (rf"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "2024-01-31"),
     "dmy": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "31.01.2024"),
@@ -48,7 +46,8 @@ _MONTHS = {
     11: "nov", 12: "dec dez déc dic",
 }  # fmt: skip
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
-# Years of two digits end so many years from now: most lie behind, contracts and plans a few years ahead.
+# Years of two digits end so many years from now: most lie behind, contracts and plans a few years
+# ahead.
 _YEARS_AHEAD = 10
 # They end here if a form does not say it, as POSIX has it: 69 is 1969, and 68 is 2068.
 _LAST_YEAR = 2068
@@ -62,7 +61,8 @@ _NOTES = {
 }
 # What somebody may say of dates whose cells leave it open, and the orders that are so.
 WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
-# Of each feature its name, what a person calls it, and how a person reads it; the first four need no time of day.
+# Of each feature its name, what a person calls it, and how a person reads it; the first four need
+# no time of day.
 _FEATURES = (
     ("year", ": year", NUMBER),
     ("month", ": month", NUMBER),
@@ -81,8 +81,9 @@ _TYPES = (pl.Date, pl.Datetime)
 class Dates(Kind):
     """A day in each cell, and the time of day if most cells have one.
 
-    A form is an order of day, month and year, and ":2036" if years of two digits end there; then "time" if the
-    time of day is used. The time is that of the clock on the wall, as written, whatever the zone.
+    A form is an order of day, month and year, and ":2036" if years of two digits end there; then
+    "time" if the time of day is used. The time is that of the clock on the wall, as written,
+    whatever the zone.
     """
 
     name = "date"
@@ -152,7 +153,9 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
     n_read = {}
     for order, (pattern, _) in _ORDERS.items():
-        if sample.str.contains(pattern).sum() >= len(sample) / 2:  # few columns come to the slow reading
+        if (
+            sample.str.contains(pattern).sum() >= len(sample) / 2
+        ):  # few columns come to the slow reading
             n_read[order] = _read_moments(filled, order).days.count()
     fitting = [order for order, n in n_read.items() if n >= READABLE * len(filled)]
     if not fitting:
@@ -179,7 +182,9 @@ def _find_written(filled: pl.Series, written: str) -> Column | None:
     if is_odd.any():
         notes.append(f"{is_odd.sum():,} cells are not dates and count as missing")
     doubtful = len(equal) > 1
-    return Column(filled.name, Dates.name, ", ".join(notes), form, missing=is_odd.any(), doubtful=doubtful)
+    return Column(
+        filled.name, Dates.name, ", ".join(notes), form, missing=is_odd.any(), doubtful=doubtful
+    )
 
 
 def _this_year() -> int:
@@ -217,14 +222,21 @@ def _read_moments(cells: pl.Series, form: str) -> _Moments:
 
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
     """The groups of a pattern in text with one kind of space."""
-    return cells.str.strip_chars().str.replace_all(_SPACES, " ").str.extract_groups(pattern).struct.unnest()
+    return (
+        cells.str.strip_chars()
+        .str.replace_all(_SPACES, " ")
+        .str.extract_groups(pattern)
+        .struct.unnest()
+    )
 
 
 def _days(fields: pl.DataFrame, last: int) -> pl.Series:
     """Days, null where there is none; years of two digits end with the ``last``."""
     number = fields["y"].cast(pl.Int32)
     in_century = last - (last - number) % 100
-    year = in_century.zip_with(fields["y"].str.len_chars() == 2, number).cast(pl.String).str.zfill(4)
+    year = (
+        in_century.zip_with(fields["y"].str.len_chars() == 2, number).cast(pl.String).str.zfill(4)
+    )
     month = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)").replace(_MONTH_OF)
     return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
 
@@ -258,12 +270,18 @@ class TimesOfDay(Kind):
 
     def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
         """Times within a day, in most cells."""
-        if _clock_hours(some_of(filled, FEW)).null_count() > FEW / 2:  # few columns come to the slow reading
+        if (
+            _clock_hours(some_of(filled, FEW)).null_count() > FEW / 2
+        ):  # few columns come to the slow reading
             return None
         n_odd = _clock_hours(filled).null_count()
         if n_odd > (1 - READABLE) * len(filled) or not len(filled):
             return None
-        note = f"a time of day, {n_odd:,} cells that are none count as missing" if n_odd else "a time of day"
+        note = (
+            f"a time of day, {n_odd:,} cells that are none count as missing"
+            if n_odd
+            else "a time of day"
+        )
         return Column(filled.name, self.name, note, missing=n_odd > 0)
 
     def feature_names(self, column: Column) -> list[str]:

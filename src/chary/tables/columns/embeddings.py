@@ -30,7 +30,9 @@ class Embeddings(Kind):
             return None
         if len(widths) > 1:
             name = shown(filled.name)
-            raise TableError(f"Column {name} holds lists of different lengths; mend that, or drop the column.")
+            raise TableError(
+                f"Column {name} holds lists of different lengths; mend that, or drop the column."
+            )
         (width,) = widths
         n_odd = len(filled) - _can_be_read(lists, width).sum()
         if n_odd == len(filled):
@@ -50,7 +52,9 @@ class Embeddings(Kind):
         lists = _as_lists(cells)
         if lists is not None:
             readable = _can_be_read(lists, width)
-            numbers[readable.to_numpy()] = lists.filter(readable).explode().to_numpy().reshape(-1, width)
+            numbers[readable.to_numpy()] = (
+                lists.filter(readable).explode().to_numpy().reshape(-1, width)
+            )
         return numbers
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:

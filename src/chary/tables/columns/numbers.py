@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from chary._words import percent, shown, visible
 from chary.options import flag_of
-from chary.tables.cells import CODE_WORDS, FEW, MANY, READABLE, Column, Kind, likely_codes, nulls, some_of
+from chary.tables.cells import (
+    CODE_WORDS,
+    FEW,
+    MANY,
+    READABLE,
+    Column,
+    Kind,
+    likely_codes,
+    nulls,
+    some_of,
+)
 from chary.tables.columns.categories import find_counting
 
 _EITHER_MARK = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # a comma between thousands, or a decimal one
@@ -44,7 +54,11 @@ class Numbers(Kind):
         doubts = _doubts(filled, Form.of(form), numbers)
         unit = Form.of(form).unit
         is_measure = unit not in ("", "%") and not _is_money(unit)
-        words = odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS) if is_text else ()
+        words = (
+            odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS)
+            if is_text
+            else ()
+        )
         return Column(
             filled.name,
             self.name,
@@ -77,8 +91,14 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
     """Numbers, null where there is none."""
     written = Form.of(form)
     if cells.dtype == pl.String:
-        numbers = _read_amounts(cells, written) if form else cells.str.strip_chars().cast(pl.Float64, strict=False)
-    elif written.unit or not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)):
+        numbers = (
+            _read_amounts(cells, written)
+            if form
+            else cells.str.strip_chars().cast(pl.Float64, strict=False)
+        )
+    elif written.unit or not (
+        cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)
+    ):
         return nulls(cells)
     elif cells.dtype == pl.Duration:  # in seconds
         numbers = cells.dt.total_microseconds() / 1e6
@@ -105,7 +125,9 @@ def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     """The plainest form in which the most text cells can be read, and their numbers."""
     plain = read_numbers(filled, "")
     sample = some_of(filled, FEW)
-    if not plain.null_count() or not (forced or _plain(sample).str.contains(_CELL).sum() > len(sample) / 2):
+    if not plain.null_count() or not (
+        forced or _plain(sample).str.contains(_CELL).sum() > len(sample) / 2
+    ):
         return "", plain
     # All cells are looked at: a rare one may tell how the rest is to be read.
     form = _find_form(filled)
@@ -119,7 +141,11 @@ def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
     """How the numbers are written, where that is worth a word."""
-    notes = ["in seconds"] if filled.dtype == pl.Duration else [f"in {visible(form.unit, 30)}"] * bool(form.unit)
+    notes = (
+        ["in seconds"]
+        if filled.dtype == pl.Duration
+        else [f"in {visible(form.unit, 30)}"] * bool(form.unit)
+    )
     if form.thousands:
         some = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
         if some.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
@@ -133,7 +159,9 @@ def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
     doubts = []
     if form.decimal == "" and form.unit:
         doubts.append("points read as thousands separators")
-    if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(_EITHER_MARK).all():
+    if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(
+        _EITHER_MARK
+    ).all():
         doubts.append("write points if these are decimal commas")
     return doubts + [f"{code} in {n:,} cells {CODE_WORDS}" for code, n in likely_codes(numbers)]
 
@@ -154,7 +182,9 @@ class Booleans(Kind):
             return Column(filled.name, self.name, categories=("true",))
         if filled.dtype != pl.String:
             return None
-        words = set(filled.str.to_lowercase().unique().head(3))  # three different ones are no yes and no
+        words = set(
+            filled.str.to_lowercase().unique().head(3)
+        )  # three different ones are no yes and no
         for yes, no in _OPPOSITE.items():
             if words <= {yes, no}:
                 return Column(filled.name, self.name, categories=(yes,))
@@ -167,7 +197,9 @@ class Booleans(Kind):
         yes = column.categories[0]
         value_of = {yes: 1.0, _OPPOSITE[yes]: 0.0}
         words = cells.str.strip_chars().str.to_lowercase()
-        return words.replace_strict(value_of, default=None, return_dtype=pl.Float64).to_numpy()[:, None]
+        return words.replace_strict(value_of, default=None, return_dtype=pl.Float64).to_numpy()[
+            :, None
+        ]
 
     def unread(self, without: pl.Series, column: Column) -> pl.Series:
         """Words that are neither of the pair; numbers stand for themselves."""
@@ -193,10 +225,22 @@ _CURRENCY = (
     r"TRY|TWD|UAH|USD|VND|ZAR|Rs|Fr|SFr|kr|Kč|zł|Ft|lei)\.?)"
 )
 _AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
-_CELL = rf"^(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<number>{_NUMERAL}) ?(?P<after>{_AFTER})?$"
-# Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they are preferred;
-# no decimal mark was seen beside "." between thousands: it would be a comma.
-_MARKS = ((".", ""), (".", ","), (".", "_"), (".", "'"), (",", ""), (",", "."), (",", "_"), (",", "'"), ("", "."))
+_CELL = (
+    rf"^(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<number>{_NUMERAL}) ?(?P<after>{_AFTER})?$"
+)
+# Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they
+# are preferred; no decimal mark was seen beside "." between thousands: it would be a comma.
+_MARKS = (
+    (".", ""),
+    (".", ","),
+    (".", "_"),
+    (".", "'"),
+    (",", ""),
+    (",", "."),
+    (",", "_"),
+    (",", "'"),
+    ("", "."),
+)
 _FORM = "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);(?P<factors>k?);(?P<unit>(?s:.*))"
 # What some model files have for two of them.
 _OTHER_FORMS = {"comma": "amount;,;.;;", "thousands": "amount;.;,;;"}
@@ -257,10 +301,14 @@ def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
     """Read numbers, null where a cell is written otherwise; nothing needs no unit."""
     parts = _split(cells)
     number = parts["number"]
-    number = number.set(~number.str.contains(_pattern(form.decimal, form.thousands)).fill_null(False), None)
+    number = number.set(
+        ~number.str.contains(_pattern(form.decimal, form.thousands)).fill_null(False), None
+    )
     between = form.thousands.replace("_", " ") or ("." if form.decimal == "," else "")
     number = number.str.replace_all(between, "", literal=True) if between else number
-    value = parts["factor"] * number.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
+    value = parts["factor"] * number.str.replace(",", ".", literal=True).cast(
+        pl.Float64, strict=False
+    )
     is_fine = (parts["unit"] == form.unit) | ((value == 0) & (parts["unit"] == ""))
     return value.set(~is_fine.fill_null(False), None).alias(cells.name)
 
@@ -299,8 +347,8 @@ def _split(cells: pl.Series) -> pl.DataFrame:
 def _meaning(before: str, after: str) -> tuple[str, float]:
     """Return the unit that words around a number mean, and what they multiply it by.
 
-    The unit of 1 day and 2 Days is one. Case and plural are passed over in words alone: MB/s is not Mb/s, and MWh
-    is not mWh.
+    The unit of 1 day and 2 Days is one. Case and plural are passed over in words alone: MB/s is not
+    Mb/s, and MWh is not mWh.
 
     >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Millions"), _meaning("", "Days")
     (('$', 1000000000.0), ('€', 1000.0), ('', 1000000.0), ('day', 1.0))
@@ -309,7 +357,9 @@ def _meaning(before: str, after: str) -> tuple[str, float]:
     """
     words = re.sub(r"([$€£¥\u20a0-\u20c0])", r" \1", after.replace(".", "")).split()
     factors = _FACTORS | _FACTORS_OF_MONEY if before else _FACTORS
-    factor = factors.get(words[0] if len(words[0]) < 3 else _singular(words[0]), 1.0) if words else 1.0
+    factor = (
+        factors.get(words[0] if len(words[0]) < 3 else _singular(words[0]), 1.0) if words else 1.0
+    )
     unit = " ".join([before.rstrip("."), *words[factor != 1 :]]).strip()
     return _singular(unit) if re.fullmatch(r"[^\W\d_][a-zß-ÿ]{2,}", unit) else unit, factor
 
@@ -338,7 +388,8 @@ def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
 def _pattern(decimal: str, thousands: str) -> str:
     """Numbers with these marks; in 1,23,456 there are two digits between them.
 
-    Where no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a fraction.
+    Where no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a
+    fraction.
     """
     whole, power = r"\d+", r"(?:[eE][+-]?\d+)?$"
     if thousands:

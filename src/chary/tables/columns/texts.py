@@ -1,13 +1,13 @@
 """Columns of free text: which ones say something, and what each cell is about, in thirty numbers or more.
 
-Cells are counted by their n-grams: words, pairs of words, and runs of letters. An n-gram with the code points
-c_i ... c_(j-1) has the number
+Cells are counted by their n-grams: words, pairs of words, and runs of letters. An n-gram with the
+code points c_i ... c_(j-1) has the number
 
     h = (S_j - S_i) B^-i  (mod 2^64),   S_k = sum over l < k of (c_l B^l),   B odd,
 
-whatever stands before it: two look-ups in one cumulative sum. Mixed, its leading bits are the place of the n-gram
-among ``_N_PLACES``; no vocabulary is kept. scikit-learn's ``HashingVectorizer`` does the same, an n-gram at a
-time, and takes four times as long.
+whatever stands before it: two look-ups in one cumulative sum. Mixed, its leading bits are the place
+of the n-gram among ``_N_PLACES``; no vocabulary is kept. scikit-learn's ``HashingVectorizer`` does
+the same, an n-gram at a time, and takes four times as long.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from sklearn.utils.extmath import randomized_svd, svd_flip
 from chary.tables.cells import IDENTIFIER, TEXT, TOPIC, Column, Kind, missing_cells
 from chary.tables.table import texts
 
-# Topics of a text: thirty were chosen on twenty tables with up to 27 classes; to tell more apart takes more.
+# Topics of a text: thirty were chosen on twenty tables with up to 27 classes; to tell more apart
+# takes more.
 _FEWEST_TOPICS, _MOST_TOPICS = 30, 200
 _MOST_NGRAMS = 2**14  # that are kept, the most frequent ones
 _MOST_TEXTS = 20_000  # different ones, from which the topics are learned
@@ -38,10 +39,11 @@ _NAMING_ROWS, _NAMING_TEXTS, _N_WORDS, _WORD_LETTERS = 5, 5_000, 2, 20
 class Texts(Kind):
     """Words in each cell: comments, titles, names of more than one word, codes that return.
 
-    A cell becomes a vector x of unit length, an entry for each n-gram that was seen: (1 + log of how often it is
-    there) * (1 + log((1 + n) / (1 + in how many of n rows it is)). Its numbers are x V, V the first right singular
-    vectors of all rows (latent semantic analysis). No label is used. All share one scale, as the length of V's
-    directions says how much there is to say along them.
+    A cell becomes a vector x of unit length, an entry for each n-gram that was seen: (1 + log of
+    how often it is there) * (1 + log((1 + n) / (1 + in how many of n rows it is)). Its numbers are
+    x V, V the first right singular vectors of all rows (latent semantic analysis). No label is
+    used. All share one scale, as the length of V's directions says how much there is to say along
+    them.
     """
 
     name = "words"
@@ -61,10 +63,16 @@ class Texts(Kind):
         seen = _seen(sample)
         if not len(seen.places):
             return None
-        topics = _topics(_weighted(seen.counts, seen.weights), sample["rows"].to_numpy(), self.n_topics)
+        topics = _topics(
+            _weighted(seen.counts, seen.weights), sample["rows"].to_numpy(), self.n_topics
+        )
         learned = {"places": seen.places, "weights": seen.weights, "topics": topics}
         return Column(
-            filled.name, self.name, "free text", categories=_names(sample, seen, topics), learned=learned
+            filled.name,
+            self.name,
+            "free text",
+            categories=_names(sample, seen, topics),
+            learned=learned,
         )
 
     def feature_names(self, column: Column) -> list[str]:
@@ -83,7 +91,8 @@ class Texts(Kind):
         seen = np.full(_N_PLACES, -1, np.int32)
         seen[places] = np.arange(len(places))
         parts = [
-            _weighted(counts, learned["weights"]) @ topics for counts in count_ngrams(cells, seen, len(places))
+            _weighted(counts, learned["weights"]) @ topics
+            for counts in count_ngrams(cells, seen, len(places))
         ]
         numbers = np.concatenate([np.empty((0, topics.shape[1])), *parts])
         numbers[missing_cells(cells).to_numpy()] = np.nan
@@ -117,7 +126,9 @@ class _Seen(NamedTuple):
 def _weighted(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
     """Rows of unit length, or empty: the logarithm of counts, times weights."""
     data = (1 + np.log(counts.data)) * weights[counts.indices]
-    lengths = np.sqrt(csr_matrix((data**2, counts.indices, counts.indptr), counts.shape).sum(axis=1).A1)
+    lengths = np.sqrt(
+        csr_matrix((data**2, counts.indices, counts.indptr), counts.shape).sum(axis=1).A1
+    )
     data /= np.repeat(lengths, np.diff(counts.indptr)).astype(np.float32)
     return csr_matrix((data, counts.indices, counts.indptr), counts.shape)
 
@@ -134,16 +145,22 @@ def _seen(sample: pl.DataFrame) -> _Seen:
     """What stands in more than one row, if anything does."""
     rows = sample["rows"].to_numpy().astype(float)
     counts = vstack(list(count_ngrams(sample["value"])), format="csr")
-    n_rows = np.bincount(counts.indices, np.repeat(rows, np.diff(counts.indptr)), _N_PLACES).astype(float)
+    n_rows = np.bincount(counts.indices, np.repeat(rows, np.diff(counts.indptr)), _N_PLACES).astype(
+        float
+    )
     places = np.argsort(-n_rows, kind="stable")[:_MOST_NGRAMS]
     places = np.sort(places[n_rows[places] >= min(2, max(1, n_rows.max()))])
     weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows[places]))
-    return _Seen(places.astype(np.uint32), weights.astype(np.float32), n_rows[places], counts[:, places])
+    return _Seen(
+        places.astype(np.uint32), weights.astype(np.float32), n_rows[places], counts[:, places]
+    )
 
 
 def _topics(matrix: csr_matrix, rows: NDArray[np.uint32], n_topics: int) -> NDArray[np.float32]:
     """The leading right singular vectors (m, k), the heaviest entry of each positive."""
-    as_often = diags_array(np.sqrt(rows).astype(np.float32)) @ matrix  # a text in r rows counts r times
+    as_often = (
+        diags_array(np.sqrt(rows).astype(np.float32)) @ matrix
+    )  # a text in r rows counts r times
     k = max(1, min(n_topics, min(matrix.shape) - 1))
     left, _, right = randomized_svd(as_often, k, n_iter=_N_ITER, random_state=0)
     _, topics = svd_flip(left, right, u_based_decision=False)
@@ -169,7 +186,8 @@ def _names(sample: pl.DataFrame, seen: _Seen, topics: NDArray[np.float32]) -> tu
 
 # ---------------------------------------------------------------- text that says something, names, and digits
 
-# A column says something if so many of its cells have two words or more, and so many of these words come up again.
+# A column says something if so many of its cells have two words or more, and so many of these words
+# come up again.
 _WORDY, _AGAIN = 0.5, 0.2
 # Otherwise it is a category of many values if so many rows have a value that another row has, too.
 _SHARED = 0.2
@@ -179,7 +197,8 @@ _LOOKED_AT, _BEGINNING = 2_000, 1_000  # different texts, and letters of each
 
 # Scripts that put no blank between words: a letter counts as one.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
-# A word has letters and no digit; what is between blanks but is no such thing is a number or a code.
+# A word has letters and no digit; what is between blanks but is no such thing is a number or a
+# code.
 _WORD = rf"^[{_UNSPACED}]$|^[\p{{L}}\p{{M}}'’.&/-]*[\p{{L}}\p{{M}}--[{_UNSPACED}]]{{2}}[\p{{L}}\p{{M}}'’.&/-]*$"
 _AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
 
@@ -194,7 +213,10 @@ def _left_out(filled: pl.Series) -> Column | None:
     if filled.is_unique().sum() > (1 - _SHARED) * len(filled) and not _says_something(some):
         every = "every" if n_different == len(filled) else "nearly every"
         return Column(filled.name, IDENTIFIER, f"different in {every} row")
-    if some.str.contains(r"\d").sum() > len(some) / 2 and some.str.replace_all(r"\PL", "").n_unique() <= _UNITS:
+    if (
+        some.str.contains(r"\d").sum() > len(some) / 2
+        and some.str.replace_all(r"\PL", "").n_unique() <= _UNITS
+    ):
         return Column(filled.name, TEXT, "digits in a form that is not read")
     return None
 
@@ -210,8 +232,14 @@ def _looked_at(filled: pl.Series) -> pl.Series:
 def _says_something(cells: pl.Series) -> bool:
     """Whether there are several words in most cells, which come up again, and not the same ones in every cell."""
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
-    words = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell").explode("word")
-    words = words.with_columns(pl.col("word").str.strip_chars(_AROUND)).filter(pl.col("word").str.contains(_WORD))
+    words = (
+        pl.DataFrame({"word": spaced.str.extract_all(r"\S+")})
+        .with_row_index("cell")
+        .explode("word")
+    )
+    words = words.with_columns(pl.col("word").str.strip_chars(_AROUND)).filter(
+        pl.col("word").str.contains(_WORD)
+    )
     of_cell = words.group_by("cell").agg(pl.len().alias("n"), pl.col("word").sort().str.join(" "))
     if (of_cell["n"] >= 2).sum() < _WORDY * len(cells) or of_cell["word"].n_unique() == 1:
         return False
@@ -246,8 +274,8 @@ def count_ngrams(
 ) -> Iterator[csr_matrix]:
     """How often which n-gram occurs (chunk of cells, width), as single precision, a chunk of cells after another.
 
-    A chunk has some million letters. ``seen`` maps a place to a column, or to -1 if it has none; without it the
-    columns are the places.
+    A chunk has some million letters. ``seen`` maps a place to a column, or to -1 if it has none;
+    without it the columns are the places.
     """
     lengths = np.minimum(cells.str.len_chars().fill_null(0).to_numpy(), _MOST_LETTERS) + 1
     of_chunk = np.cumsum(lengths, dtype=np.int64) // _CHUNK_LETTERS
@@ -260,7 +288,9 @@ def count_ngrams(
         if seen is not None:
             column = seen[column]
             cell, column = cell[column >= 0], column[column >= 0]
-        matrix = csr_matrix((np.ones(len(cell), np.float32), (cell, column)), shape=(stop - start, width))
+        matrix = csr_matrix(
+            (np.ones(len(cell), np.float32), (cell, column)), shape=(stop - start, width)
+        )
         matrix.sum_duplicates()
         yield matrix
 
@@ -272,7 +302,9 @@ def alike(cells: pl.Series) -> pl.Series:
     ['fine day', '']
     """
     short = cells.str.slice(0, _MOST_LETTERS).fill_null("")
-    joined = short.str.normalize("NFKC").str.replace_all(r"\p{Cf}+", "")  # what is invisible is no letter
+    joined = short.str.normalize("NFKC").str.replace_all(
+        r"\p{Cf}+", ""
+    )  # what is invisible is no letter
     return joined.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
@@ -283,10 +315,14 @@ class Letters:
         self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
         codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
         end = codes == _END
-        self.cell = (np.cumsum(end, dtype=np.int32) - 1).astype(np.int32)  # (l,) the cell of a letter
+        self.cell = (np.cumsum(end, dtype=np.int32) - 1).astype(
+            np.int32
+        )  # (l,) the cell of a letter
         self.codes = np.where(end, _SPACE, codes).astype(np.uint64)
         self.blank = self.codes == _SPACE
-        self._sums = np.concatenate([[np.uint64(0)], np.cumsum(self.codes * _powers(_BASE, len(codes)))])
+        self._sums = np.concatenate(
+            [[np.uint64(0)], np.cumsum(self.codes * _powers(_BASE, len(codes)))]
+        )
         self._shift = _powers(_INVERSE, len(codes))
 
     def runs(self, n: int) -> Ngrams:
@@ -336,6 +372,8 @@ def _in_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Which code points are letters, digits or marks on them."""
     points = codes.astype(np.int64)
     in_word = np.zeros(0x110000, bool)
-    for point in np.flatnonzero(np.bincount(points)).tolist():  # no more than there are different ones
+    for point in np.flatnonzero(
+        np.bincount(points)
+    ).tolist():  # no more than there are different ones
         in_word[point] = chr(point).isalnum() or unicodedata.category(chr(point)).startswith("M")
     return in_word[points]

@@ -22,13 +22,22 @@ FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Xlsx(), Js
 
 _WORDS = {**{kind.name: kind.words for kind in FORMATS.values()}, GZIP: "a gzip file"}
 # What the extension of a name promises; a text table may have any.
-_PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.endings} | {".gz": GZIP}
+_PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.endings} | {
+    ".gz": GZIP
+}
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
-    **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff" * 4), "an Arrow or Feather file; write the table as Parquet"),
-    **dict.fromkeys((b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"),
-    **dict.fromkeys((b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"), "packed; unpack it first"),
+    **dict.fromkeys(
+        (b"ARROW1", b"FEA1", b"\xff" * 4), "an Arrow or Feather file; write the table as Parquet"
+    ),
+    **dict.fromkeys(
+        (b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"
+    ),
+    **dict.fromkeys(
+        (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"),
+        "packed; unpack it first",
+    ),
     b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",
 }
 _PAGE = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
@@ -44,11 +53,15 @@ def look_into(file: File) -> tuple[File, Format]:
     _refuse_foreign(head, file.name)
     format = next(kind for kind in FORMATS.values() if re.match(kind.begins, head))
     if file.packed and format.name not in PACKABLE:
-        raise TableError(f"{file.name} holds {format.words}, which is compressed by itself; unpack it.")
+        raise TableError(
+            f"{file.name} holds {format.words}, which is compressed by itself; unpack it."
+        )
     said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
     if format.name == "csv" and said != "csv":
         found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
-        raise TableError(f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written.")
+        raise TableError(
+            f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written."
+        )
     if said == format.name or file.path is None:
         return file, format
     note = f"{promised} is {format.words} despite its name, and was read as one."
@@ -67,10 +80,16 @@ def _refuse_foreign(head: bytes, name: str) -> None:
             raise TableError(f"{name} is {foreign}.")
     text = head.removeprefix(b"\xef\xbb\xbf")
     if found := _PAGE.match(text):
-        kind = "an XML file" if found[1].startswith(b"?") else "a web page (a download may have failed)"
+        kind = (
+            "an XML file"
+            if found[1].startswith(b"?")
+            else "a web page (a download may have failed)"
+        )
         raise TableError(f"{name} is {kind}, not a table; get the CSV or Parquet file itself.")
     if _ARRAY.match(text):
-        raise TableError(f"{name} is one JSON array; write it as JSON lines, an object on each line.")
+        raise TableError(
+            f"{name} is one JSON array; write it as JSON lines, an object on each line."
+        )
 
 
 # ---------------------------------------------------------------- written back, with columns added on the right
@@ -81,8 +100,8 @@ GROUP_ROWS = 2**17  # of a row group of Parquet
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
     """Write the table as it was read, or as ``Table.written_as`` says, with columns added on the right.
 
-    The table's own cells are unchanged; what a format cannot hold is refused. Text in added columns of a CSV that
-    a spreadsheet would run as a formula gets an apostrophe in front.
+    The table's own cells are unchanged; what a format cannot hold is refused. Text in added columns
+    of a CSV that a spreadsheet would run as a formula gets an apostrophe in front.
 
     Parameters
     ----------

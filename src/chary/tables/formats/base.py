@@ -27,7 +27,8 @@ from chary.tables.table import Table, TableError, reason
 GZIP = "gz"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the last: an empty archive
-# A file that unpacks to more than this is refused; so is one that grows more than so many times and is not small.
+# A file that unpacks to more than this is refused; so is one that grows more than so many times and
+# is not small.
 _MOST, _SMALL, _RATIO = 2**34, 2**28, 200
 _PIECE, _HEAD = 1 << 20, 4096
 
@@ -41,12 +42,16 @@ class File:
     data: bytes = b""  # what was read from there
     packed: str = ""  # "gz"
     notes: tuple[str, ...] = ()  # what a person should know of it
-    state: tuple[int, ...] | None = None  # when it was found: another once it was written to or replaced
+    state: tuple[int, ...] | None = (
+        None  # when it was found: another once it was written to or replaced
+    )
 
     def refuse_changed(self) -> None:
         """Refuse it if what is read of it now is of another state than what was read before."""
         if self.path is not None and state_of(self.path) != self.state:
-            raise TableError(f"{self.name} was changed while it was read; wait until it is whole, then try again.")
+            raise TableError(
+                f"{self.name} was changed while it was read; wait until it is whole, then try again."
+            )
 
     @property
     def size(self) -> int:
@@ -68,7 +73,9 @@ class File:
 
         file = replace(self, packed=GZIP)
         if file.head().startswith((_GZIP_MAGIC, *_ZIP_MAGIC)):
-            raise TableError(f"{self.name} holds a compressed file, compressed twice; unpack it once.")
+            raise TableError(
+                f"{self.name} holds a compressed file, compressed twice; unpack it once."
+            )
         name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
         return file, name
 
@@ -98,9 +105,13 @@ class File:
         if "xl/workbook.bin" in names:
             raise TableError(f"{self.name} is a binary Excel workbook; save it as .xlsx.")
         if "mimetype" in names and "content.xml" in names:
-            raise TableError(f"{self.name} is an OpenDocument file; save the sheet as .xlsx or CSV.")
+            raise TableError(
+                f"{self.name} is an OpenDocument file; save the sheet as .xlsx or CSV."
+            )
         if "[Content_Types].xml" in names and "xl/workbook.xml" not in names:
-            raise TableError(f"{self.name} is an office document without a sheet; chary needs a table.")
+            raise TableError(
+                f"{self.name} is an office document without a sheet; chary needs a table."
+            )
         if "xl/workbook.xml" not in names:
             raise TableError(f"{self.name} is a ZIP archive; unpack it first.")
 
@@ -119,7 +130,9 @@ class File:
                     yield raw, raw
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 why = "it is cut off" if isinstance(error, EOFError) else reason(error)
-                raise TableError(f"{self.name} is a damaged gzip file ({why}); copy it again.") from None
+                raise TableError(
+                    f"{self.name} is a damaged gzip file ({why}); copy it again."
+                ) from None
 
 
 def state_of(path: Path) -> tuple[int, ...] | None:
@@ -147,8 +160,18 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
             yield archive
     except TableError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, LookupError) as error:
-        raise TableError(f"{name} is a damaged ZIP archive ({reason(error)}); copy it again.") from None
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        LookupError,
+    ) as error:
+        raise TableError(
+            f"{name} is a damaged ZIP archive ({reason(error)}); copy it again."
+        ) from None
 
 
 @contextmanager
@@ -211,7 +234,9 @@ class Format:
         """Columns and their types without rows, as in ``read``."""
         raise NotImplementedError
 
-    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
+    def batches(
+        self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int
+    ) -> Iterator[Batch]:
         """All its rows, in order, in the types of ``head``; other columns than those wanted need not be read."""
         raise NotImplementedError
 
@@ -233,7 +258,9 @@ Wanted = Sequence[str] | None  # columns; None: all
 class Appender:
     """A file that takes tables of the same columns; ``close`` completes it, ``abandon`` if it is not wanted."""
 
-    def __init__(self, stream: BinaryIO, write: Callable[[Table, pl.DataFrame, BinaryIO, bool], None]) -> None:
+    def __init__(
+        self, stream: BinaryIO, write: Callable[[Table, pl.DataFrame, BinaryIO, bool], None]
+    ) -> None:
         self.stream, self.write, self.first = stream, write, True
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
@@ -256,7 +283,9 @@ def with_added(frame: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
     """A frame with columns on the right, which replace its own of the same names."""
     more = added.get_columns()
     taken = any(name in frame.columns for name in added.columns)
-    return frame.with_columns(more) if taken or not frame.width else frame.hstack(more)  # asks no busy thread
+    return (
+        frame.with_columns(more) if taken or not frame.width else frame.hstack(more)
+    )  # asks no busy thread
 
 
 # ---------------------------------------------------------------- text
@@ -278,8 +307,8 @@ class Chunk(NamedTuple):
 def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[Chunk]:
     """Read a text file, about so many bytes at a time or all at once, as UTF-8; refuse what does not decode.
 
-    A byte-order mark says what it is. Without one and without an encoding, text that is not UTF-8, and was ASCII
-    so far, is Windows-1252, as Excel and older programs write it.
+    A byte-order mark says what it is. Without one and without an encoding, text that is not UTF-8,
+    and was ASCII so far, is Windows-1252, as Excel and older programs write it.
     """
     decoder, codec, is_certain, is_ascii = None, "", False, True
     for data, share, last in file.chunks(size):
@@ -293,9 +322,13 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
             utf8 = decoder.decode(data, last).encode()
         except ValueError:
             if is_certain or not is_ascii or not _is_windows_1252(held + data):
-                how = f"{Parameter('encoding')}, such as cp1252, cp1250, cp1251, latin-1 or shift_jis"
+                how = (
+                    f"{Parameter('encoding')}, such as cp1252, cp1250, cp1251, latin-1 or shift_jis"
+                )
                 name = codec.removesuffix("-sig")
-                raise TableError(f"{file.name} is not valid {name} text; pass its encoding with {how}.") from None
+                raise TableError(
+                    f"{file.name} is not valid {name} text; pass its encoding with {how}."
+                ) from None
             codec, is_certain = "cp1252", True
             decoder = codecs.getincrementaldecoder(codec)()
             utf8 = decoder.decode(held + data, last).encode()
@@ -335,7 +368,9 @@ def _codec(encoding: str) -> str:
         "a".encode(encoding)  # some codecs are of bytes
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
-        raise TableError(f"Unknown encoding {shown(encoding)}; try utf-8, utf-16, cp1252 or latin-1.") from None
+        raise TableError(
+            f"Unknown encoding {shown(encoding)}; try utf-8, utf-16, cp1252 or latin-1."
+        ) from None
 
 
 # ---------------------------------------------------------------- column names
@@ -357,7 +392,8 @@ class Header(NamedTuple):
 def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     """Find the column names of a table by its first rows; None if they are the first row as it stands.
 
-    Rows above them are blank, or fill at most half of the columns, as a title does, or are set off by a blank row.
+    Rows above them are blank, or fill at most half of the columns, as a title does, or are set off
+    by a blank row.
 
     Parameters
     ----------
@@ -379,7 +415,9 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
     elif given > len(texts) or not any(texts[given - 1]):
         what = "is empty" if given <= len(texts) else "is not among the first rows"
         how = Parameter("header_row")
-        raise TableError(f"Row {given} of {name} {what}; pass the row of the column names with {how}.")
+        raise TableError(
+            f"Row {given} of {name} {what}; pass the row of the column names with {how}."
+        )
     else:
         row = given - 1
 
@@ -399,7 +437,9 @@ def find_header(rows: Rows, given: int | None, name: str) -> Header | None:
         shown_names = [shown(names[place]) for place in unnamed[:5]]
         if len(unnamed) > 5:
             shown_names.append("so on")
-        notes.append(f"{len(unnamed):,} columns of {name} have no name; they are called {listed(shown_names)}.")
+        notes.append(
+            f"{len(unnamed):,} columns of {name} have no name; they are called {listed(shown_names)}."
+        )
     return Header(names, row, tuple(notes))
 
 
@@ -408,7 +448,10 @@ def _first_row(texts: Rows, rows: Rows) -> int:
     n_used = sum(any(cells) for cells in zip(*texts[:ROWS], strict=True))
     usual = Counter(len(row) for row in rows[:ROWS] if row).most_common(1)
     for place, row in enumerate(texts[:_MOST_ABOVE]):
-        n, set_off = sum(map(bool, row)), not any(texts[place + 1] if place + 1 < len(texts) else ["end"])
+        n, set_off = (
+            sum(map(bool, row)),
+            not any(texts[place + 1] if place + 1 < len(texts) else ["end"]),
+        )
         if set_off and n < n_used:
             continue
         # Of two columns, one may be all that a wrong delimiter leaves of a header.

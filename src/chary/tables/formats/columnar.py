@@ -27,7 +27,14 @@ from chary.tables.formats.base import (
     with_added,
 )
 from chary.tables.formats.pages import has_sound_pages
-from chary.tables.table import Table, TableError, reason, refuse_beyond_memory, refuse_duplicates, refuse_large
+from chary.tables.table import (
+    Table,
+    TableError,
+    reason,
+    refuse_beyond_memory,
+    refuse_duplicates,
+    refuse_large,
+)
 
 _TOO_WIDE = "precision must be between"  # what Polars says of decimal256, which it does not read
 # Rows of a batch: as many as take about so many bytes in the file, within bounds.
@@ -51,9 +58,13 @@ class Parquet(Format):
             n_rows = int(lazy.select(pl.len()).collect(engine="streaming").item())
             n_columns = len(lazy.collect_schema())
         # Few bytes can stand for any number of equal cells.
-        refuse_beyond_memory(file.name, n_rows * n_columns * 8, "write it with fewer rows or columns")
+        refuse_beyond_memory(
+            file.name, n_rows * n_columns * 8, "write it with fewer rows or columns"
+        )
         with _damage_told(file.name):
-            frame = pl.read_parquet(source, glob=False, use_statistics=False, hive_partitioning=False)
+            frame = pl.read_parquet(
+                source, glob=False, use_statistics=False, hive_partitioning=False
+            )
         refuse_large(frame, file.name)
         return Table(frame, file.name)
 
@@ -64,7 +75,9 @@ class Parquet(Format):
         refuse_duplicates(empty.columns, file.name)
         return Table(empty, file.name)
 
-    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
+    def batches(
+        self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int
+    ) -> Iterator[Batch]:
         """Slices, each as many rows as fit in the memory by their size in the file: Polars looks far ahead."""
         lazy, n_rows = self._scanned(file), self.n_rows(file)
         lazy = lazy if wanted is None else lazy.select(wanted)
@@ -96,8 +109,11 @@ class Parquet(Format):
             return pl.concat([lazy.slice(int(run[0]), len(run)).collect() for run in runs])
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        # The default level of compression, 3, takes up to twice the time and makes files a twentieth smaller.
-        return _Columns(lambda lazy: lazy.sink_parquet(stream, row_group_size=group_rows, compression_level=1))
+        # The default level of compression, 3, takes up to twice the time and makes files a
+        # twentieth smaller.
+        return _Columns(
+            lambda lazy: lazy.sink_parquet(stream, row_group_size=group_rows, compression_level=1)
+        )
 
     def _scanned(self, file: File) -> pl.LazyFrame:
         return _scan(file.data if file.path is None else file.path)
@@ -110,8 +126,14 @@ def _scan(source: bytes | Path) -> pl.LazyFrame:
 
 def _refuse_unsound_pages(source: bytes | Path, name: str) -> None:
     """Refuse a file at which Polars would end the process."""
-    if not (has_sound_pages(source) if isinstance(source, bytes) else _has_sound_pages(source, state_of(source))):
-        raise TableError(f"{name} is a damaged Parquet file (it contradicts itself); write it again.")
+    if not (
+        has_sound_pages(source)
+        if isinstance(source, bytes)
+        else _has_sound_pages(source, state_of(source))
+    ):
+        raise TableError(
+            f"{name} is a damaged Parquet file (it contradicts itself); write it again."
+        )
 
 
 @lru_cache(maxsize=1000)

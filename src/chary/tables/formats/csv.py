@@ -29,7 +29,14 @@ from chary.tables.formats.base import (
     text_chunks,
     with_added,
 )
-from chary.tables.table import MAX_COLUMNS, Table, TableError, can_be_text, reason, refuse_duplicates
+from chary.tables.table import (
+    MAX_COLUMNS,
+    Table,
+    TableError,
+    can_be_text,
+    reason,
+    refuse_duplicates,
+)
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
@@ -55,7 +62,9 @@ class Csv(Format):
         table = next(_batches(file, how, CHUNK)).table
         return replace(table, frame=table.frame.clear())
 
-    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
+    def batches(
+        self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int
+    ) -> Iterator[Batch]:
         return _batches(file, how, CHUNK, wanted)
 
     def holds(self, dtype: pl.DataType) -> bool:
@@ -68,7 +77,11 @@ class Csv(Format):
 def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
     """Cells as the table's are; in the columns that are added nothing runs as a formula."""
     frame = with_added(table.frame, guarded(added))
-    how: Any = {"separator": table.delimiter, "include_header": first, "line_terminator": table.newline}
+    how: Any = {
+        "separator": table.delimiter,
+        "include_header": first,
+        "line_terminator": table.newline,
+    }
     frame.write_csv(stream, include_bom=table.bom and first, **how)
 
 
@@ -97,7 +110,9 @@ def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Ite
             before -= header.count(b"\n")
         notes = head.notes
         if how.encoding is None and chunk.encoding == "cp1252":
-            notes += (f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",)
+            notes += (
+                f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",
+            )
         table = replace(table, bom=chunk.bom, newline=head.newline, notes=notes)
         yield Batch(table, chunk.share)
 
@@ -120,7 +135,9 @@ def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
     lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
     newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
     found = None
-    with suppress(csv.Error):  # that, and quotes in the middle of cells, is said with its line later on
+    with suppress(
+        csv.Error
+    ):  # that, and quotes in the middle of cells, is said with its line later on
         rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
         found = find_header(rows, how.header_row, name) if len(rows) <= len(records.ends) else None
     if found is None:
@@ -141,14 +158,20 @@ def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
     header = _names(records, separator)
     refuse_duplicates(header, name)
     if len(header) > MAX_COLUMNS:
-        raise TableError(f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some.")
+        raise TableError(
+            f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some."
+        )
     names = [column for column in header if column in set(columns)] if columns else header
     places = [header.index(column) for column in names] if columns else None
     try:
-        frame = pl.read_csv(records.data, separator=separator, infer_schema=False, glob=False, columns=places)
+        frame = pl.read_csv(
+            records.data, separator=separator, infer_schema=False, glob=False, columns=places
+        )
         frame.columns = names
     except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"{name} is not a well-formed CSV ({reason(error)}); write it again.") from None
+        raise TableError(
+            f"{name} is not a well-formed CSV ({reason(error)}); write it again."
+        ) from None
     if len(blank) and len(header) > 1:
         keep = np.ones(frame.height, dtype=bool)
         keep[blank[blank < frame.height]] = False
@@ -162,7 +185,9 @@ def _names(records: _Records, separator: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(text), delimiter=separator))
     except csv.Error as error:
-        raise TableError(f"{records.where(0)}: no readable column names ({reason(error)}); mend them.") from None
+        raise TableError(
+            f"{records.where(0)}: no readable column names ({reason(error)}); mend them."
+        ) from None
 
 
 def _ends_of(data: bytes) -> tuple[int, int]:
@@ -209,7 +234,9 @@ class _Records:
     def widths(self, delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
         """Number of cells of each of the first records."""
         ends = self.ends[:n_records]
-        separators = _outside(np.flatnonzero(self.cells[: int(ends[-1])] == ord(delimiter)), self.quotes)
+        separators = _outside(
+            np.flatnonzero(self.cells[: int(ends[-1])] == ord(delimiter)), self.quotes
+        )
         return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
 
     def sniff(self) -> str:
@@ -217,7 +244,9 @@ class _Records:
 
         def fit(delimiter: str) -> tuple[float, int]:
             counts = np.bincount(self.widths(delimiter, 200))
-            usual = len(counts) - 1 - int(counts[::-1].argmax())  # of equally frequent widths the largest
+            usual = (
+                len(counts) - 1 - int(counts[::-1].argmax())
+            )  # of equally frequent widths the largest
             return (counts[usual] / counts.sum(), usual) if usual > 1 else (0.0, 0)
 
         return max(_DELIMITERS, key=fit)
@@ -238,7 +267,9 @@ class _Records:
             return
         if len(quotes) % 2:
             where = self.where(int(quotes[-1]))
-            raise TableError(f"{where}: a quote is opened and never closed; close it, or double it if it is text.")
+            raise TableError(
+                f"{where}: a quote is opened and never closed; close it, or double it if it is text."
+            )
         edges = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiters.encode()])
         neighbour = quotes.copy()
         neighbour[::2] -= 1  # of those that open
@@ -247,7 +278,9 @@ class _Records:
         stray = ~outside & ~edges[cells[np.clip(neighbour, 0, len(cells) - 1)]]
         if stray.any():
             where = self.where(int(quotes[stray.argmax()]))
-            raise TableError(f"{where}: a quote in the middle of a cell; put the cell in quotes and double it.")
+            raise TableError(
+                f"{where}: a quote in the middle of a cell; put the cell in quotes and double it."
+            )
 
     def check_widths(self, delimiter: str) -> NDArray[np.intp]:
         """Refuse ragged rows; return which rows are blank lines."""
@@ -257,10 +290,14 @@ class _Records:
         is_return = self.cells[np.minimum(starts, len(self.cells) - 1)] == _RETURN
         blank = (lengths == 0) | ((lengths == 1) & is_return)
         if blank[0]:
-            raise TableError(f"{self.where(0)}: blank where the column names should be; remove the blank line.")
+            raise TableError(
+                f"{self.where(0)}: blank where the column names should be; remove the blank line."
+            )
         ragged = np.flatnonzero((widths != widths[0]) & ~blank)
         if len(ragged):
-            of_names = "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
+            of_names = (
+                "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
+            )
             raise TableError(
                 f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
                 f"{widths[0]:,}; quote cells that contain the delimiter, or pass the right one with "

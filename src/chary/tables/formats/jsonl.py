@@ -51,13 +51,18 @@ class Jsonl(Format):
             seen = pl.DataFrame(schema=common_schema([seen, batch.table.frame], file.name))
         return Table(seen, file.name, format=self.name)
 
-    def batches(self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int) -> Iterator[Batch]:
+    def batches(
+        self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int
+    ) -> Iterator[Batch]:
         for table, share in _batches(file, how, CHUNK):
             frame = cast_to(table.frame, head.frame.schema, file.name)
             yield Batch(replace(table, frame=frame), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
-        return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (pl.Binary, pl.Object)
+        return all(self.holds(part) for part in _parts_of(dtype)) and dtype not in (
+            pl.Binary,
+            pl.Object,
+        )
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         return Appender(stream, _write)
@@ -99,10 +104,14 @@ def _read_lines(data: bytes, name: str, before: int = 0) -> Table:
     except (Exception, pl.exceptions.PanicException) as error:
         _refuse_first_odd_line(data, name, before)
         _refuse_repeated_keys(texts, numbers, name)
-        raise TableError(f"{name} cannot be read as JSON lines ({reason(error)}); write it again.") from None
+        raise TableError(
+            f"{name} cannot be read as JSON lines ({reason(error)}); write it again."
+        ) from None
     if frame.height != len(texts):
         _refuse_first_odd_line(data, name, before)
-        raise TableError(f"{name} has lines that hold more than one object; put each on a line of its own.")
+        raise TableError(
+            f"{name} has lines that hold more than one object; put each on a line of its own."
+        )
     _refuse_repeated_keys(texts, numbers, name)
     return Table(_in_order(frame, texts), name, format="jsonl")
 
@@ -121,7 +130,9 @@ def _refuse_many_levels(texts: pl.Series, name: str, before: int) -> None:
         line = np.frombuffer(_STRING.sub(b"", texts[row].encode()), np.uint8)
         steps = np.isin(line, list(b"[{")).astype(np.int64) - np.isin(line, list(b"]}"))
         if steps.cumsum().max(initial=0) > _MOST_LEVELS:
-            raise TableError(f"{name}, line {before + row + 1}: nested too deeply; write its parts as columns.")
+            raise TableError(
+                f"{name}, line {before + row + 1}: nested too deeply; write its parts as columns."
+            )
 
 
 def _refuse_first_odd_line(data: bytes, name: str, before: int = 0) -> None:

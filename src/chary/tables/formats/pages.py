@@ -1,7 +1,8 @@
 """A look at the pages of a Parquet file before Polars reads them.
 
-Polars believes what the header of a page says of the number of its values. For a negative number it asks for 2^61
-bytes, and the process ends without a word. Footer and page headers are written in Thrift's compact protocol:
+Polars believes what the header of a page says of the number of its values. For a negative number it
+asks for 2^61 bytes, and the process ends without a word. Footer and page headers are written in
+Thrift's compact protocol:
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 """
 
@@ -16,8 +17,8 @@ _FOOTER_END = 8  # bytes: the length of the footer, and PAR1
 # Types of fields.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
-# Numbers of the fields that are looked at: of the footer, of a group of rows, of a column in it, and of the header
-# of a page.
+# Numbers of the fields that are looked at: of the footer, of a group of rows, of a column in it,
+# and of the header of a page.
 _ROW_GROUPS, _COLUMNS, _COLUMN = 4, 1, 3
 _N_VALUES, _PACKED_BYTES, _DATA_OFFSET, _DICTIONARY_OFFSET = 5, 7, 9, 11
 _PAGE_BYTES, _PACKED_PAGE_BYTES, _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 2, 3, 5, 7, 8
@@ -41,7 +42,9 @@ def has_sound_pages(data: bytes | mmap) -> bool:
         for group in footer[_ROW_GROUPS]:
             for column in group[_COLUMNS]:
                 about = column[_COLUMN]
-                start = min(about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET])
+                start = min(
+                    about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET]
+                )
                 # Columns that share their pages could make a small file take for ever.
                 if start in seen:
                     continue
@@ -65,7 +68,10 @@ def _is_sound(data: bytes | mmap, at: int, end: int, n_values: int) -> bool:
         if min([*sizes, *counts]) < 0:
             return False
         # A dictionary may hold values that no row has, but each takes a byte at least.
-        if _DICTIONARY_PAGE in header and header[_DICTIONARY_PAGE][_N_PAGE_VALUES] > header[_PAGE_BYTES]:
+        if (
+            _DICTIONARY_PAGE in header
+            and header[_DICTIONARY_PAGE][_N_PAGE_VALUES] > header[_PAGE_BYTES]
+        ):
             return False
         for field in (_DATA_PAGE, _DATA_PAGE_2):
             if field in header and header[field][_N_PAGE_VALUES] > n_values:

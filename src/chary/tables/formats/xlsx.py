@@ -1,8 +1,9 @@
 """Excel workbooks, of which one sheet is the table.
 
-A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at midnight as
-dates, moments of no day as times; a column that mixes these is text. Formulas are read as their results. Of merged
-cells the first has the value, and the others are empty. What it cannot keep as it is, it is given as text.
+A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at
+midnight as dates, moments of no day as times; a column that mixes these is text. Formulas are read
+as their results. Of merged cells the first has the value, and the others are empty. What it cannot
+keep as it is, it is given as text.
 """
 
 from __future__ import annotations
@@ -32,13 +33,18 @@ from chary.tables.formats.base import (
     refuse_bomb,
     with_added,
 )
-from chary.tables.table import Table, TableError, can_be_text, reason, refuse_beyond_memory, refuse_duplicates
+from chary.tables.table import (
+    Table,
+    TableError,
+    can_be_text,
+    reason,
+    refuse_beyond_memory,
+    refuse_duplicates,
+)
 
 _MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
 _WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
-_CELL_BYTES = (
-    64  # of memory for each cell of a sheet, an empty one too: 56 to 61 were measured with fastexcel 0.21
-)
+_CELL_BYTES = 64  # of memory for each cell of a sheet, an empty one too: 56 to 61 were measured with fastexcel 0.21
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
 _FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
@@ -88,16 +94,24 @@ class _Sheet(Appender):
         """A workbook of one sheet, in which no text is a formula."""
         frame = pl.concat(self.parts)
         Xlsx().refuse_unwritable(frame)
-        as_text = {"strings_to_numbers": False, "strings_to_formulas": False, "strings_to_urls": False}
+        as_text = {
+            "strings_to_numbers": False,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+        }
         whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
         with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
             sheet = workbook.add_worksheet("table")
             for j, cells in enumerate(frame):
                 sheet.write_string(0, j, cells.name)
                 write, cells = (
-                    (sheet.write, cells) if _is_kept(cells) else (sheet.write_string, cells.cast(pl.String))
+                    (sheet.write, cells)
+                    if _is_kept(cells)
+                    else (sheet.write_string, cells.cast(pl.String))
                 )
-                form = next((text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None)
+                form = next(
+                    (text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None
+                )
                 how = form and workbook.add_format({"num_format": form})
                 for i, value in enumerate(cells, start=1):  # the package writes cell by cell
                     if value is not None:
@@ -110,7 +124,9 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
     try:
         import fastexcel
     except ImportError:
-        raise TableError(f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'.") from None
+        raise TableError(
+            f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'."
+        ) from None
     try:
         data = _checked(data, name)
         reader = fastexcel.read_excel(data)
@@ -123,30 +139,41 @@ def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tup
             "the table",
         )
         n_head = max(ROWS, how.header_row or 0)
-        top = reader.load_sheet(found, header_row=None, skip_rows=0, n_rows=n_head, dtypes="string").to_polars()
+        top = reader.load_sheet(
+            found, header_row=None, skip_rows=0, n_rows=n_head, dtypes="string"
+        ).to_polars()
         if not top.width:
-            raise TableError(f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows.")
+            raise TableError(
+                f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows."
+            )
         rows = [["" if text is None else str(text) for text in row] for row in top.iter_rows()]
         header = find_header(rows, how.header_row, name)
-        names, first, above = (rows[0], 1, ()) if header is None else (header.names, header.row + 1, header.notes)
+        names, first, above = (
+            (rows[0], 1, ()) if header is None else (header.names, header.row + 1, header.notes)
+        )
         cells, mixed = _load(reader, found, first)
     except TableError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(f"{name} is a damaged Excel workbook ({reason(error)}); save it again.") from None
+        raise TableError(
+            f"{name} is a damaged Excel workbook ({reason(error)}); save it again."
+        ) from None
     notes = list(above)
     refuse_duplicates(names, f"{name}, sheet {shown(found)}")
     if not cells.height:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
     notes += [
-        f"Column {shown(names[j])} of {name} mixes several types: it is read and written as text." for j in mixed
+        f"Column {shown(names[j])} of {name} mixes several types: it is read and written as text."
+        for j in mixed
     ]
     if extent.merged_to > first:  # a merged title above the column names is none of them
         notes.append(
             f"Sheet {shown(found)} of {name} has merged cells: the first cell of a range has its value, and the "
             "others are empty; unmerge and fill them if each row should have it."
         )
-    frame = pl.DataFrame([_typed(column).alias(own) for own, column in zip(names, cells, strict=True)])
+    frame = pl.DataFrame(
+        [_typed(column).alias(own) for own, column in zip(names, cells, strict=True)]
+    )
     return frame, tuple(notes)
 
 
@@ -164,7 +191,9 @@ def _checked(data: bytes, name: str) -> bytes:
     with opened_zip(io.BytesIO(data), name) as archive, zipfile.ZipFile(anew, "w") as copy:
         for member in archive.infolist():
             if _part_name(member.filename) in seen:
-                raise TableError(f"{name} is a damaged Excel workbook (two parts have one name); save it again.")
+                raise TableError(
+                    f"{name} is a damaged Excel workbook (two parts have one name); save it again."
+                )
             seen.add(_part_name(member.filename))
             total += member.file_size
             refuse_bomb(total, len(data), name)
@@ -224,7 +253,9 @@ def _extent(xml: bytes) -> _Extent:
     parser = expat.ParserCreate()
     parser.StartElementHandler = start
     parser.Parse(xml, True)
-    return _Extent(max(filled_rows), min(filled_columns, default=1), max(filled_columns, default=0), merged_to)
+    return _Extent(
+        max(filled_rows), min(filled_columns, default=1), max(filled_columns, default=0), merged_to
+    )
 
 
 def _row_and_column(reference: str) -> tuple[int, int]:
@@ -268,9 +299,16 @@ def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]
     """The cells from a row on, and which columns mix types and are text therefore."""
     mixed: dict[int, str] = {}
     while True:
-        how = {"header_row": None, "skip_rows": first, "schema_sample_rows": None, "dtypes": mixed or None}
+        how = {
+            "header_row": None,
+            "skip_rows": first,
+            "schema_sample_rows": None,
+            "dtypes": mixed or None,
+        }
         try:
-            return reader.load_sheet(sheet, dtype_coercion="strict", **how).to_polars(), sorted(mixed)
+            return reader.load_sheet(sheet, dtype_coercion="strict", **how).to_polars(), sorted(
+                mixed
+            )
         except Exception as error:  # the package says of one column at a time that it mixes types
             found = _MIXED.search(str(error))
             if found is None or int(found[1]) in mixed:
@@ -296,10 +334,14 @@ def _is_kept(cells: pl.Series) -> bool:
     """Whether a workbook keeps a column as it is: not so numbers of more digits, and moments finer or older."""
     dtype, kept = cells.dtype, True
     if dtype.is_numeric():
-        kept = not dtype.is_decimal() and bool((cells.cast(pl.Float64).abs() < _WHOLE).all() or dtype.is_float())
+        kept = not dtype.is_decimal() and bool(
+            (cells.cast(pl.Float64).abs() < _WHOLE).all() or dtype.is_float()
+        )
         kept = kept and bool(cells.cast(pl.Float64).is_finite().all())
     if dtype in (pl.Date, pl.Datetime):
-        kept = getattr(dtype, "time_zone", None) is None and bool((cells.dt.date() >= _FIRST_DAY).all())
+        kept = getattr(dtype, "time_zone", None) is None and bool(
+            (cells.dt.date() >= _FIRST_DAY).all()
+        )
     if dtype in (pl.Datetime, pl.Time):
         kept = kept and bool((cells.dt.microsecond() % 1000 == 0).all())
     return kept and (dtype.is_numeric() or dtype in (pl.Boolean, *_MOMENTS))
