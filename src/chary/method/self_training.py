@@ -1,4 +1,4 @@
-"""Self-training: any classifier labels rows in rounds, and learns from the labels that it can trust."""
+"""Self-training: any classifier labels rows in rounds and learns from labels it can trust."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 
 class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Labels unlabelled rows in rounds with any classifier, accepting only what it can trust.
+    """Label unlabelled rows in rounds with any classifier, accepting only labels it can trust.
 
     The classifier is fitted on the labelled rows. In each round it labels the rows that are left, a
-    policy accepts the labels that are trusted enough, and the classifier is fitted anew with them,
-    from random weights or from those it has (``warm_start``). It ends when every row that takes
-    part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``) or after
-    ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every accepted
-    label.
+    policy accepts the labels that can be trusted, and the classifier is fitted again with them,
+    from random weights or from its present ones (``warm_start``). The rounds end when every row
+    that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``)
+    or after ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every
+    accepted label.
 
     Parameters
     ----------
@@ -190,14 +190,13 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         Parameters
         ----------
         X : array, DataFrame, sparse matrix or list of shape (n, ...)
-            Whatever ``estimator`` accepts; handed to it as it is.
+            Anything that ``estimator`` accepts; it is handed over as it is.
         y : array-like of shape (n,), or Labels
-            Labels; missing or ``unlabeled`` where there is none.
+            Labels; missing or ``unlabeled`` in unlabelled rows.
         sample_weight : array-like of shape (n,), default=None
-            Handed to the classifier with the rows it belongs to, also once their labels are
-            accepted.
+            Weights of the rows. An unlabelled row keeps its weight when its label is accepted.
         initial : fitted classifier, default=None
-            Taken in place of the first fit, so that several policies can share one.
+            Replaces the first fit, so that several policies can start from the same model.
         """
         self._validate_params()
         (X,) = indexable(X)
@@ -208,156 +207,221 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             sample_weight = check_sample_weight(
                 sample_weight, labels.codes, ensure_non_negative=True
             )
+
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
-        rows = self._taking_part(labels.labeled)
         data = _TrainingData(X, labels, sample_weight, self.balance_weights, prior)
+
+        # The aim moves boundaries after the rounds: labels to learn from should be the most
+        # probable ones.
+        data_of_rounds = data._replace(prior=prior._replace(aim=ACCURACY))
+        rows = self._draw_participants(labels.labeled)
         codes = labels.codes.copy()
-        likeliest = data._replace(
-            prior=prior._replace(aim=ACCURACY)
-        )  # labels to learn from should be right
-        codes[rows] = self._run(likeliest.part(rows), initial)
+        codes[rows] = self._run_rounds(data_of_rounds.part(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
-        if len(rows) < len(codes) or prior.aim != ACCURACY:
-            self._adopt(self.estimator_, data)
-        if len(rows) < len(codes):  # attributes of the rows that took part become those of all rows
-            rounds, confidence = np.full(len(codes), -1), np.full(len(codes), np.nan)
-            rounds[rows], confidence[rows] = self.labeled_iter_, self.confidence_
-            self.labeled_iter_, self.confidence_ = rounds, confidence
+
+        all_take_part = len(rows) == len(codes)
+        if not all_take_part or prior.aim != ACCURACY:
+            self._set_estimator(self.estimator_, data)
+        if not all_take_part:
+            self.labeled_iter_ = _spread(self.labeled_iter_, rows, len(codes), fill=-1)
+            self.confidence_ = _spread(self.confidence_, rows, len(codes), fill=np.nan)
         return self
 
-    def _taking_part(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The labelled rows and at most ``max_pool`` others."""
+    def _draw_participants(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the labelled rows and at most ``max_pool`` unlabelled ones, in order."""
         pool = np.flatnonzero(~labeled)
         if self.max_pool is None or len(pool) <= self.max_pool:
             return np.arange(len(labeled))
-        drawn = np.random.default_rng(self.random_state).choice(pool, self.max_pool, replace=False)
+        rng = np.random.default_rng(self.random_state)
+        drawn = rng.choice(pool, self.max_pool, replace=False)
         return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
 
-    def _run(self, data: _TrainingData, initial: Any) -> NDArray[np.intp]:
-        """The rounds: score, accept, refit. The codes of the labels given and accepted."""
+    def _run_rounds(self, data: _TrainingData, initial: Any) -> NDArray[np.intp]:
+        """Score the pool, accept labels, refit, and so on; return the codes given and accepted."""
         policy = self._policy()
-        codes, given = data.labels.codes.copy(), data.labels.labeled
-        unlabeled = np.flatnonzero(~given)
-        self.labeled_iter_ = np.where(given, 0, -1)
-        self.confidence_ = np.where(given, 1.0, np.nan)
+        template = self._template()
+        codes = data.labels.codes.copy()
+        unlabeled_rows = np.flatnonzero(~data.labels.labeled)
+        self.labeled_iter_ = np.where(data.labels.labeled, 0, -1)
+        self.confidence_ = np.where(data.labels.labeled, 1.0, np.nan)
         self.history_: list[dict[str, Any]] = []
         self.termination_condition_ = "max_rounds"
-        template = self._template()
-        self._adopt(data.fit(template, codes) if initial is None else initial, data)
-        first, pool = None, unlabeled
-        for number in range(1, self.max_rounds + 1):
-            if not len(pool):
+
+        # The first model sees the given labels alone (the paper's ERM). A caller may bring it, so
+        # that several policies are compared from the same start.
+        if initial is None:
+            initial = data.fit(template, codes)
+        self._set_estimator(initial, data)
+
+        pool = unlabeled_rows
+        initial_posterior = None
+        for round_number in range(1, self.max_rounds + 1):
+            if len(pool) == 0:
                 break
             start = perf_counter()
-            probs, confidence, class_confidence = self._scores(safe_indexing(data.X, pool))
-            view = Round(confidence, class_confidence, probs.argmax(axis=1), probs, number)
+            view = self._score_pool(data, pool, round_number)
+
+            # A bound on the error may ask for the class probabilities of the first model in every
+            # round.
             if getattr(policy, "posterior", "current") == "initial":
-                first = view.posterior if first is None else first
-                view = view._replace(posterior=first[np.searchsorted(unlabeled, pool)])
+                if initial_posterior is None:
+                    initial_posterior = view.posterior
+                view = view._replace(
+                    posterior=initial_posterior[np.searchsorted(unlabeled_rows, pool)]
+                )
+
             accepted, used = policy.accept(view)
-            if (
-                not isinstance(accepted, np.ndarray)
-                or accepted.dtype.kind != "b"
-                or len(accepted) != len(pool)
-            ):
+            if not _is_mask(accepted, len(pool)):
                 raise ValueError(
                     f"The Decision of {policy!r} must hold a boolean array, one for each row."
                 )
             if not accepted.any():
                 self.termination_condition_ = "no_change"
                 break
-            if policy.rescore:  # earlier labels are taken back
-                codes[unlabeled], self.labeled_iter_[unlabeled], self.confidence_[unlabeled] = (
-                    -1,
-                    -1,
-                    np.nan,
-                )
-            rows = pool[accepted]
-            codes[rows] = view.prediction[accepted]
-            self.labeled_iter_[rows] = number
-            self.confidence_[rows] = view.confidence[accepted]
-            self._adopt(
-                data.fit(template, codes, self.estimator_ if self.warm_start else None), data
-            )
+
+            # A policy that rescores decides anew on every row, so earlier pseudo-labels are
+            # withdrawn.
+            if policy.rescore:
+                codes[unlabeled_rows] = -1
+                self.labeled_iter_[unlabeled_rows] = -1
+                self.confidence_[unlabeled_rows] = np.nan
+
+            accepted_rows = pool[accepted]
+            codes[accepted_rows] = view.prediction[accepted]
+            self.labeled_iter_[accepted_rows] = round_number
+            self.confidence_[accepted_rows] = view.confidence[accepted]
+
+            start_from = self.estimator_ if self.warm_start else None
+            self._set_estimator(data.fit(template, codes, start_from), data)
             if not policy.rescore or accepted.all():
                 pool = pool[~accepted]
-            self._record(view, accepted, used, perf_counter() - start)
-        if not len(pool):
+            self._record_round(view, accepted, used, perf_counter() - start)
+
+        if len(pool) == 0:
             self.termination_condition_ = "all_labeled"
         self.n_rounds_ = len(self.history_)
         return codes
 
-    def _adopt(self, estimator: Any, data: _TrainingData) -> None:
-        """Make a fitted classifier the current one, in line with the class prior on the unlabelled rows."""
-        known = getattr(estimator, "classes_", self.classes_)
-        if not np.array_equal(known, self.classes_):
+    def _score_pool(self, data: _TrainingData, pool: NDArray[np.intp], round_number: int) -> Round:
+        """Score the rows of the pool with the present classifier."""
+        scores = self._scores(safe_indexing(data.X, pool))
+        return Round(
+            confidence=scores.confidence,
+            class_confidence=scores.class_confidence,
+            prediction=scores.probs.argmax(axis=1),
+            posterior=scores.probs,
+            number=round_number,
+        )
+
+    def _set_estimator(self, estimator: Any, data: _TrainingData) -> None:
+        """Make a fitted classifier the present one, in line with the class prior."""
+        known_classes = getattr(estimator, "classes_", self.classes_)
+        if not np.array_equal(known_classes, self.classes_):
             raise ValueError(
-                f"The classifier knows the classes {list(known)}, the labels are of {list(self.classes_)}: an "
-                "initial classifier must know the same, and no class may have all its labels at sample_weight 0."
+                f"The classifier knows the classes {list(known_classes)}, the labels are of "
+                f"{list(self.classes_)}: an initial classifier must know the same, and no class may "
+                "have all its labels at sample_weight 0."
             )
         self.estimator_ = estimator
 
-        def scores(X: Any) -> tuple[Floats]:
+        def log_probabilities(X: Any) -> tuple[Floats]:
             return (log_of(probabilities(estimator, X)),)
 
-        self.class_bias_ = data.prior.offset(
-            lambda: in_blocks_of_rows(scores, data.X, data.labels.rest)[0]
-        )
+        # Called by ``offset`` only if there is a prior or an aim: it costs a prediction of every
+        # row.
+        def unlabeled_log_probabilities() -> Floats:
+            return in_blocks_of_rows(log_probabilities, data.X, data.labels.rest)[0]
 
-    @property
-    def _is_biased(self) -> bool:
-        return self.class_prior_ is not None or self.aim != ACCURACY
+        self.class_bias_ = data.prior.offset(unlabeled_log_probabilities)
 
-    def _with_prior(self, probs: Floats) -> Floats:
-        if not self._is_biased:
-            return probs
-        return softmax(log_of(probs) + self.class_bias_)
-
-    def _record(
+    def _record_round(
         self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float
     ) -> None:
-        counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_)).tolist()
-        record: dict[str, Any] = {
-            "round": view.number,
-            "n_pool": len(accepted),
-            "n_accepted": int(accepted.sum()),
-            "accepted": dict(zip(self.classes_.tolist(), counts, strict=True)),
-            "mean_confidence": float(view.confidence[accepted].mean()),
-            "used": used,
-            "seconds": seconds,
-        }
-        self.history_.append(record)
+        """Append a round to the history, and print it if ``verbose``."""
+        class_counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_))
+        accepted_by_class = dict(zip(self.classes_.tolist(), class_counts.tolist(), strict=True))
+        n_accepted = int(accepted.sum())
+        mean_confidence = float(view.confidence[accepted].mean())
+        self.history_.append(
+            {
+                "round": view.number,
+                "n_pool": len(accepted),
+                "n_accepted": n_accepted,
+                "accepted": accepted_by_class,
+                "mean_confidence": mean_confidence,
+                "used": used,
+                "seconds": seconds,
+            }
+        )
         if self.verbose:
-            print(", ".join(f"{name} {value}" for name, value in record.items()), file=sys.stderr)
+            figures = [f"{name} {value}" for name, value in self.history_[-1].items()]
+            print(", ".join(figures), file=sys.stderr)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
+        """Predict the label of each row."""
         check_is_fitted(self)
-        if not self._is_biased:
+        if not self._moves_boundaries:
             return predicted_labels(self.estimator_, X)
-        return self.classes_[self._with_prior(probabilities(self.estimator_, X)).argmax(axis=1)]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C), made of decision values where the classifier has nothing better."""
+        """Predict class probabilities (n, C), from decision values if there is nothing else."""
         check_is_fitted(self)
-        return self._with_prior(probabilities(self.estimator_, X))
+        return self._with_class_bias(probabilities(self.estimator_, X))
 
     def predict_head_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, M, C) of the members of the classifier."""
+        """Predict class probabilities (n, M, C) of the members of the classifier."""
         check_is_fitted(self)
-        return self._with_prior(member_probabilities(self.estimator_, X))
+        return self._with_class_bias(member_probabilities(self.estimator_, X))
 
     def predict_confidence(self, X: Any) -> Floats:
-        """How far each prediction can be trusted, (n,), by the same ``confidence`` that ruled the rounds."""
+        """Tell how far each prediction can be trusted, (n,), by ``confidence``."""
         return self.predict_scores(X)[1]
 
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
-        """Class probabilities (n, C) and confidence (n,), in one pass."""
+        """Predict class probabilities (n, C) and confidence (n,) in one pass."""
         check_is_fitted(self)
         scores = self._scores(X)
         return scores.probs, scores.confidence
+
+    def _scores(self, X: Any) -> Scores:
+        """Score rows: class probabilities and the confidence in them, (n,) and by class (n, C)."""
+        estimator = self.estimator_
+        if callable(self.confidence):
+            confidence = np.asarray(self.confidence(estimator, X))
+            probs = probabilities(estimator, X)
+            _check_own_confidence(confidence, probs)
+            return scores_of(self._with_class_bias(probs), confidence)
+
+        if self.confidence not in OF_MEMBERS:
+            return scores_of(self._with_class_bias(probabilities(estimator, X)), self.confidence)
+
+        # A network gives its prediction head and its diverse heads in one pass through the
+        # backbone.
+        if hasattr(estimator, "predict_joint_proba"):
+            probs, member_probs = estimator.predict_joint_proba(X)
+        else:
+            probs = probabilities(estimator, X)
+            member_probs = member_probabilities(estimator, X)
+        return scores_of(
+            self._with_class_bias(probs),
+            self.confidence,
+            self._with_class_bias(member_probs),
+            getattr(last_step(estimator), "head_weights_", None),
+        )
+
+    @property
+    def _moves_boundaries(self) -> bool:
+        """Whether a class prior or an aim adds ``class_bias_`` to the log-probabilities."""
+        return self.class_prior_ is not None or self.aim != ACCURACY
+
+    def _with_class_bias(self, probs: Floats) -> Floats:
+        """Add ``class_bias_`` to the log-probabilities, if there is a class prior or an aim."""
+        if not self._moves_boundaries:
+            return probs
+        return softmax(log_of(probs) + self.class_bias_)
 
     @property
     def n_features_in_(self) -> int:
@@ -366,22 +430,29 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns seen in ``fit``, where it was given a DataFrame."""
+        """Names of the columns seen in ``fit``, if it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
     def _policy(self) -> Policy:
-        return Curriculum() if self.policy is None else self.policy
+        """Return the policy, or the default one."""
+        if self.policy is None:
+            return Curriculum()
+        return self.policy
 
     def _base_estimator(self) -> Any:
-        return DiverseEnsembleClassifier() if self.estimator is None else self.estimator
+        """Return the classifier, or the default one."""
+        if self.estimator is None:
+            return DiverseEnsembleClassifier()
+        return self.estimator
 
     def _template(self) -> Any:
-        """An unfitted clone, seeded, and with missing values as its marker if it takes unlabelled rows."""
+        """Return a seeded, unfitted clone, which is told of unlabelled rows by missing values."""
         template = clone(self._base_estimator())
         if self.warm_start and not has_fit_parameter(last_step(template), "start_from"):
             raise ValueError(
-                f"warm_start=True needs a classifier whose fit can start from the weights of another, and that of "
-                f"{type(last_step(template)).__name__} cannot; leave it out, or take a DiverseEnsembleClassifier."
+                "warm_start=True needs a classifier whose fit can start from the weights of another, "
+                f"and that of {type(last_step(template)).__name__} cannot; leave it out, or take a "
+                "DiverseEnsembleClassifier."
             )
         if self.random_state is not None:
             template = seeded_clone(template, np.random.default_rng(self.random_state))
@@ -390,32 +461,16 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return template
 
     def _check_finite(self, X: Any) -> None:
-        """Refuse NaN and infinity also where the first fit would not see them."""
-        if getattr(getattr(X, "dtype", None), "kind", "") == "f":
-            allow_nan = get_tags(self._base_estimator()).input_tags.allow_nan
-            values = X.data if hasattr(X, "toarray") else X
-            assert_all_finite(
-                values, allow_nan=allow_nan, estimator_name=type(self).__name__, input_name="X"
-            )
-
-    def _scores(self, X: Any) -> Scores:
-        estimator = self.estimator_
-        if callable(self.confidence):
-            own, probs = np.asarray(self.confidence(estimator, X)), probabilities(estimator, X)
-            if own.shape not in (probs.shape[:1], probs.shape) or np.isnan(own).any():
-                raise ValueError(
-                    f"confidence gives NaN, or shape {own.shape}; {probs.shape[:1]} or {probs.shape} is needed."
-                )
-            return scores_of(self._with_prior(probs), own)
-        if self.confidence not in OF_MEMBERS:
-            return scores_of(self._with_prior(probabilities(estimator, X)), self.confidence)
-        if hasattr(estimator, "predict_joint_proba"):  # in one pass
-            probs, members = estimator.predict_joint_proba(X)
-        else:
-            probs, members = probabilities(estimator, X), member_probabilities(estimator, X)
-        weights = getattr(last_step(estimator), "head_weights_", None)
-        return scores_of(
-            self._with_prior(probs), self.confidence, self._with_prior(members), weights
+        """Refuse NaN and infinity in unlabelled rows too, which the first fit may not see."""
+        dtype = getattr(X, "dtype", None)
+        if getattr(dtype, "kind", "") != "f":
+            return
+        is_sparse = hasattr(X, "toarray")
+        assert_all_finite(
+            X.data if is_sparse else X,
+            allow_nan=get_tags(self._base_estimator()).input_tags.allow_nan,
+            estimator_name=type(self).__name__,
+            input_name="X",
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -435,24 +490,60 @@ class _TrainingData(NamedTuple):
     labels: Labels  # as given
     sample_weight: Any  # (n,), or None
     balance_weights: bool
-    prior: ClassPrior  # of all rows, however few take part
+    prior: ClassPrior  # of all rows, even if only some take part
 
     def part(self, rows: NDArray[np.intp]) -> _TrainingData:
-        """The same with some of the rows, in their order."""
+        """Keep some of the rows, in the order given."""
         if len(rows) == len(self.labels.codes):
             return self
-        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        sample_weight = self.sample_weight
+        if sample_weight is not None:
+            sample_weight = sample_weight[rows]
         return self._replace(
-            X=safe_indexing(self.X, rows), labels=self.labels.part(rows), sample_weight=weight
+            X=safe_indexing(self.X, rows),
+            labels=self.labels.part(rows),
+            sample_weight=sample_weight,
         )
 
     def fit(self, template: Any, codes: NDArray[np.intp], start_from: Any = None) -> Any:
-        """A clone fitted on the rows that have a label, and on the others where it can use them."""
-        given, labeled = self.labels.labeled, codes >= 0
+        """Fit a clone on the rows that have a label, and on the others if it can use them."""
+        labels = Labels(self.labels.classes, codes, labeled=codes >= 0)
         weights = self.sample_weight
-        if self.balance_weights and (accepted := labeled & ~given).any():
-            weights = np.ones(len(codes)) if weights is None else np.array(weights, dtype=float)
-            total = weights[accepted].sum()
-            weights[accepted] *= weights[given].sum() / total if total > 0 else 1.0
-        labels = Labels(self.labels.classes, codes, labeled)
+        accepted = labels.labeled & ~self.labels.labeled
+        if self.balance_weights and accepted.any():
+            weights = self._balanced_weights(accepted)
         return fit_partly(clone(template), self.X, labels, weights, last_step(start_from))
+
+    def _balanced_weights(self, accepted: NDArray[np.bool_]) -> Floats:
+        """Weigh accepted rows so that together they count as much as the given labels."""
+        weights = np.ones(len(accepted))
+        if self.sample_weight is not None:
+            weights = np.array(self.sample_weight, dtype=float)
+        accepted_weight = weights[accepted].sum()
+        if accepted_weight > 0:
+            weights[accepted] *= weights[self.labels.labeled].sum() / accepted_weight
+        return weights
+
+
+def _spread(values: NDArray[Any], rows: NDArray[np.intp], n_rows: int, fill: float) -> NDArray[Any]:
+    """Put values of some rows in their places among all rows."""
+    spread = np.full(n_rows, fill, dtype=values.dtype)
+    spread[rows] = values
+    return spread
+
+
+def _is_mask(accepted: Any, n_rows: int) -> bool:
+    """Tell whether a policy returned a boolean array with a place for each row of the pool."""
+    return (
+        isinstance(accepted, np.ndarray) and accepted.dtype.kind == "b" and len(accepted) == n_rows
+    )
+
+
+def _check_own_confidence(confidence: NDArray[Any], probs: Floats) -> None:
+    """Refuse what a user's confidence function returned, if it has another shape or NaN."""
+    by_row = probs.shape[:1]
+    by_class = probs.shape
+    if confidence.shape not in (by_row, by_class) or np.isnan(confidence).any():
+        raise ValueError(
+            f"confidence gives NaN, or shape {confidence.shape}; {by_row} or {by_class} is needed."
+        )
