@@ -34,11 +34,11 @@ from chary import (
     TransductiveBound,
 )
 from chary import model_file as persistence
+from chary.api import TableModel
 from chary.labelling.score import Predictor
 from chary.method.estimators import last_step
 from chary.method.trees import plain_trees
 from chary.model_file import ModelFileError, load_bytes, load_model, save_model
-from chary.report.api import TableModel
 from chary.tables import TableError, TablePreparation
 from tests.fuzz import forging
 

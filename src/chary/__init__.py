@@ -9,6 +9,7 @@ its ``__init__`` is its door. Each may use the rooms above it, and no other:
     ``audit``        random rows and exact answers: draw, sheet, intervals, acceptance
     ``labelling``    diagnose, learn, score, explain, check
     ``report``       a result -> terminal, JSON, HTML, a notebook
+    ``api``          chary in Python: ``label``, ``judge``, ``load`` and their siblings
     ``review``       the page in the browser
     ``cli``          the commands
     ``torch``        diverse heads on any PyTorch backbone (uses ``method`` only)
@@ -24,13 +25,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chary.api import diagnose, draw_rows, explain, judge, label, load, predictor
     from chary.method.diverse import DiverseEnsembleClassifier
     from chary.method.held_out import LabeledStratifiedKFold
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
     from chary.method.policies import Curriculum, FixedThreshold, RisingShare, TransductiveBound
     from chary.method.self_training import SelfTrainingClassifier
-    from chary.report.api import diagnose, draw_rows, explain, judge, label, load, predictor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -59,7 +60,7 @@ _HOMES = {
     "method.held_out": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
     "method.policies": ("Curriculum", "FixedThreshold", "RisingShare", "TransductiveBound"),
-    "report.api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),
+    "api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),
 }
 
 

@@ -13,9 +13,9 @@ from chary.tables.table import ADDED_COLUMNS
 
 PACKAGE = Path(chary.__file__).parent
 
-# The rooms, and the file that saves models, in their order: each may use those before it, and torch
-# only method.
-ORDER = ("method", "tables", "model_file", "audit", "labelling", "report", "review", "cli")
+# The rooms, the file that saves models and chary in Python, in their order: each may use those
+# before it, and torch only method.
+ORDER = ("method", "tables", "model_file", "audit", "labelling", "report", "api", "review", "cli")
 RULE = {room: set(ORDER[:place]) for place, room in enumerate(ORDER)} | {"torch": {"method"}}
 # Packages that are optional or heavy, and where alone they may be imported when a module is.
 OPTIONAL = {

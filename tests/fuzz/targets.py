@@ -26,6 +26,7 @@ import xlsxwriter
 from sklearn.pipeline import Pipeline
 
 from chary._files import OutputError
+from chary.api import TableModel
 from chary.audit.answers import read_audit
 from chary.audit.filling import Filling
 from chary.audit.judge import TRUTH, draw_to_judge, judge_table
@@ -33,7 +34,6 @@ from chary.audit.sheet import CLASSES, draw_sheet, unlabelled_rows
 from chary.cli.audit import _next_command, _stopping
 from chary.model_file import ModelFileError, load_bytes, model_bytes
 from chary.options import Options
-from chary.report.api import TableModel
 from chary.report.summary import summarize_judged
 from chary.tables import TableError, TablePreparation, open_source, read_table, write_table
 from chary.tables.source import flattened

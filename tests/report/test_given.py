@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from chary.report.api import _table as given
+from chary.api import _table as given
 from chary.tables import TableError
 
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import chary
+from chary.api import TableModel
 from chary.model_file import load_model as load_pipeline
-from chary.report import TableModel
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 

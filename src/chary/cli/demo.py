@@ -85,8 +85,8 @@ def _answer(
     labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], seed: int, force: bool
 ) -> None:
     """Draw random rows into a sheet, and answer each by the truth."""
+    from chary.api import Result
     from chary.audit.filling import Filling
-    from chary.report import Result
 
     # Answers of an earlier demo were made up, but may have been edited since: a copy is kept.
     Result(path, labelled.result).draw(sheet, AUDIT_SIZE, seed=seed, discard_answers=force)
