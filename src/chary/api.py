@@ -39,7 +39,8 @@ from chary.report.page import render_judged, render_page
 from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
 from chary.report.terminal import show_diagnosis, show_judged, show_labels
 from chary.tables import Source, Table, TableError, open_source
-from chary.tables.source import aligned, alone, extended, flattened, like
+from chary.tables.frames import aligned, alone, extended, like
+from chary.tables.source import flattened
 from chary.tables.table import ACCEPT, LABEL, WHY
 
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from chary.tables import Table
-from chary.tables.source import alone, extended, from_dataframe, is_pandas, like
+from chary.tables.frames import alone, extended, from_dataframe, is_pandas, like
 from chary.tables.table import TableError
 
 

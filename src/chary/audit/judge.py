@@ -40,7 +40,8 @@ from chary.options import AUDIT_SIZE, Options
 from chary.tables import TableError
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers
-from chary.tables.source import Source, from_dataframe
+from chary.tables.frames import from_dataframe
+from chary.tables.source import Source
 from chary.tables.table import blank_rows_note, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,

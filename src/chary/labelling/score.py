@@ -27,7 +27,8 @@ from chary.method.estimators import predict_scores
 from chary.model_file import load_bytes, read_model_file
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.formats.base import Batch
-from chary.tables.source import from_dataframe, in_blocks
+from chary.tables.frames import from_dataframe
+from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
 
 # Rows scored at a time, and features that they have together at most.

@@ -28,7 +28,7 @@ from chary.tables.cells import (
     without_codes,
 )
 from chary.tables.columns import find_column, kind_of
-from chary.tables.source import from_dataframe
+from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.

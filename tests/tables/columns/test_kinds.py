@@ -12,8 +12,8 @@ from chary.model_file import load_model, save_model
 from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import find_identifier
+from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
-from chary.tables.source import from_dataframe
 from chary.tables.table import TableError
 
 N = 60

@@ -41,6 +41,7 @@ from chary.tables.table import (
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
 _DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_NAME = 131_072  # characters of a column name: the limit that the csv module starts with
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 
 
@@ -183,7 +184,11 @@ def _names(records: _Records, separator: str) -> list[str]:
     """Read the column names, which stand in the first record."""
     text = records.data[: records.ends[0]].decode()
     try:
-        return next(csv.reader(io.StringIO(text), delimiter=separator))
+        names = next(csv.reader(io.StringIO(text), delimiter=separator))
+        # The limit of the module holds for the process, and any library may have raised it.
+        if max(map(len, names)) > _LONGEST_NAME:
+            raise csv.Error(f"field larger than field limit ({_LONGEST_NAME})")
+        return names
     except csv.Error as error:
         raise TableError(
             f"{records.where(0)}: no readable column names ({reason(error)}); mend them."
