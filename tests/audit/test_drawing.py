@@ -126,7 +126,7 @@ def test_answers_are_discarded_on_demand_and_a_copy_of_each_sheet_is_kept(tmp_pa
     drawn(path, 10)
     for number, answers in enumerate((["a"], ["b", "a"]), start=1):
         before = answer_first_rows(path, answers)
-        copy = tmp_path / f"discarded-{number}.my.t.audit.csv"
+        copy = tmp_path / f"my.t.discarded-{number}.audit.csv"
         assert drawn(path, 10, discard_answers=True).copy == str(copy)
         assert copy.read_bytes() == before
         assert pl.read_csv(path)["y"].is_null().all()

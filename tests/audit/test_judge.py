@@ -588,7 +588,7 @@ def test_answers_are_kept_in_python_too(table, tmp_path):
         chary.draw_rows(frame, "rule", path, k=20, force=True)
     assert path.read_bytes() == before
     chary.draw_rows(frame, "rule", path, k=20, discard_answers=True)
-    assert (tmp_path / "discarded-1.s.csv").read_bytes() == before
+    assert (tmp_path / "s.discarded-1.csv").read_bytes() == before
 
 
 def test_what_is_hidden_later_leaves_the_sheet_and_its_answers_stay(table, tmp_path):

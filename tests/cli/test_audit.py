@@ -68,8 +68,8 @@ def test_a_larger_draw_adds_rows_and_keeps_the_answers(animals, run, keys, row_n
     assert sheet.read_bytes() == before
     code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 10, "--discard-answers")
     assert code == 0
-    assert "discarded-1.animals.audit.csv" in out
-    assert sheet.with_name("discarded-1.animals.audit.csv").read_bytes() == before
+    assert "animals.discarded-1.audit.csv" in out
+    assert sheet.with_name("animals.discarded-1.audit.csv").read_bytes() == before
     assert row_numbers(sheet) == whole  # one draw, in two steps or in one
 
 

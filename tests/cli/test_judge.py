@@ -115,8 +115,8 @@ def test_a_forgotten_audit_does_not_wipe_the_answers(tickets, run):
         assert sheet.read_bytes() == before
     code, out, _ = run("judge", path, "-l", "rule", "--discard-answers", "--json")
     assert code == 0
-    assert path.with_name("discarded-1.my tickets.judge.csv").read_bytes() == before
-    assert json.loads(out)["copy"] == str(path.with_name("discarded-1.my tickets.judge.csv"))
+    assert path.with_name("my tickets.discarded-1.judge.csv").read_bytes() == before
+    assert json.loads(out)["copy"] == str(path.with_name("my tickets.discarded-1.judge.csv"))
 
 
 def answer_all(sheet, truth, path=None):

@@ -365,7 +365,7 @@ def test_a_sheet_of_doubtful_rows_keeps_its_answers(table, run):
         assert "pass it as --checked" in err
         assert check.read_bytes() == before
     assert run(*words, "--force", "--discard-answers")[0] == 0
-    assert table.with_name("discarded-1.customers.check.csv").read_bytes() == before
+    assert table.with_name("customers.discarded-1.check.csv").read_bytes() == before
     assert check.read_bytes() != before
 
 

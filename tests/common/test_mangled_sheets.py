@@ -148,6 +148,14 @@ def glued(frame, rng, other):
     return pl.concat([frame, more[rng.choice(list(more))]])
 
 
+def with_origin_in_one_row(frame):
+    """Empty the column of the origin but for its first cell, so that the other rows do not name their places."""
+    is_first = pl.int_range(pl.len()) == 0
+    return frame.with_columns(
+        pl.when(is_first).then("chary_classes").otherwise(pl.lit("")).alias("chary_classes")
+    )
+
+
 def shuffled(frame, rng, other):
     return frame.sample(fraction=1, shuffle=True, seed=rng.randrange(99))
 
@@ -187,9 +195,7 @@ def test_no_mangled_sheet_changes_the_row_of_an_answer(drawn, tmp_path):
         way = WAYS[i % len(WAYS)]
         frame = way(sheet, rng, others)
         if rng.random() < 0.5:
-            frame = frame.drop(
-                "chary_classes"
-            )  # as a spreadsheet may have lost it, or of an older version
+            frame = with_origin_in_one_row(frame)
         if rng.random() < 0.3:
             frame = as_shown(frame, rng)
         frame.write_csv(path, separator=rng.choice([",", ";"]))

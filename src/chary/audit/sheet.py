@@ -283,13 +283,17 @@ def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: st
 def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
     """Copy a sheet that holds answers beside it, before it is replaced; return where the copy is.
 
-    The copy of ``t.judge.csv`` is ``discarded-1.t.judge.csv``, or the first such name that is free.
+    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free:
+    it is sorted beside its sheet, and known by its ending as a file that chary wrote.
     """
     if not count_answers(path, target):
         return None
     original = Path(path)
-    copies = (original.with_name(f"discarded-{number}.{original.name}") for number in count(1))
-    copy = next(path for path in copies if not os.path.lexists(path))
+    stem, *endings = original.name.rsplit(".", 2)
+    for number in count(1):
+        copy = original.with_name(".".join([stem, f"discarded-{number}", *endings]))
+        if not os.path.lexists(copy):
+            break
     with atomic_write(copy) as stream:
         stream.write(original.read_bytes())
     return str(copy)

@@ -1,0 +1,175 @@
+"""The labels that an audit judges: one or two columns of a table, whoever made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary._words import listed, shown
+from chary.audit.sheet import SheetOrigin
+from chary.options import Options
+from chary.tables.cells import all_as_typed, filled_cells, label_texts
+from chary.tables.columns import Numbers
+from chary.tables.source import Source
+from chary.tables.table import TableError, can_be_text
+from chary.tables.target import (
+    MAX_CLASSES,
+    chosen_spellings,
+    fold_sentences,
+    is_marker,
+    markers_of,
+    refuse_doubtful,
+)
+
+# Labels that are digested at a time. The number changes the memory needed, not the digest.
+_DIGEST_BLOCK = 1_000_000
+# So many different values are classes in a table of any size.
+_FEW_CLASSES = 20
+
+
+class LabelsUnderTest(NamedTuple):
+    """Columns with labels of all rows; None stands for a row without a label."""
+
+    source: Source
+    options: Options
+    classes: list[str]  # of all columns together, sorted
+    counts: dict[str, dict[str | None, int]]  # by column: rows by class
+    class_of: dict[str, str]  # by spelling
+    notes: list[str]  # which spellings were read as one class, a sentence each
+
+    def of(self, cells: pl.Series) -> list[str | None]:
+        """Return the class of each cell."""
+        return [self.class_of.get(text) for text in _as_labels(cells).to_list()]
+
+    def has_label(self, cells: pl.Series) -> pl.Series:
+        """Tell for each cell whether it holds a class."""
+        return _as_labels(cells).is_in(list(self.class_of)).fill_null(False)
+
+    def digest(self, name: str) -> str:
+        """Digest the labels of a column, so that a change in any row is noticed.
+
+        Cells that are read as the same text count as the same, so that a table may be saved in
+        another format.
+        """
+        values, _ = self.source.counts(name)
+        labels = _as_labels(values)
+        distinct = sorted(set(labels.drop_nulls()))
+        code_of = {label: code for code, label in enumerate(distinct)}
+        code_of_value = [code_of.get(label, -1) for label in labels.to_list()]
+
+        digest = hashlib.sha256(json.dumps(distinct).encode())
+        for block in self.source.columns([name]).iter_slices(_DIGEST_BLOCK):
+            codes = block[name].replace_strict(
+                values, code_of_value, default=-1, return_dtype=pl.Int32
+            )
+            digest.update(codes.to_numpy().astype("<i4").tobytes())
+        return digest.hexdigest()[:32]
+
+    def confidences(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Read the confidence of every row, and whether it has a label in the first column.
+
+        Returns
+        -------
+        confidence : array of shape (n,)
+            NaN where the cell holds no number.
+        has_label : array of shape (n,), bool
+        """
+        label_column = self.options.labels[0]
+        confidence_column = str(self.options.confidence)
+        cells = self.source.columns(list(dict.fromkeys([confidence_column, label_column])))
+
+        # Numbers are read as those of a column to learn from: 0,74 or 74 % will do.
+        form = Numbers().find(filled_cells(cells[confidence_column]), forced=True)
+        if form is None:
+            raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
+        confidence = Numbers().read(cells[confidence_column], form)[:, 0]
+        return confidence, self.has_label(cells[label_column]).to_numpy()
+
+
+def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
+    """Read the classes and counts of the columns under test.
+
+    Spellings that differ in case and white space alone are one class. A column may hold text,
+    numbers or truth values. ``labels``, ``unlabeled`` and ``classes`` of the options count.
+    """
+    n_names = len(options.labels)
+    if n_names not in (1, 2) or len(set(options.labels)) < n_names:
+        names = listed([shown(name) for name in options.labels] or ["none"])
+        raise TableError(f"Give one column of labels, or two to compare them; {names} was given.")
+
+    markers = markers_of(options.unlabeled)
+    counts_by_text: dict[str, Counter[str | None]] = {}
+    all_labels: Counter[str] = Counter()
+    for name in [source.column_named(name) for name in options.labels]:
+        counts_by_text[name] = _count_texts(source, name)
+        labels = {
+            text: n_rows
+            for text, n_rows in counts_by_text[name].items()
+            if text is not None and not is_marker(text, markers)
+        }
+        refuse_doubtful(name, labels, bool(markers), options.classes)
+        _refuse_no_classes(name, labels, source.n_filled)
+        all_labels.update(labels)
+
+    # Spellings are chosen over both columns, so that the two have the same classes.
+    class_of = chosen_spellings(all_labels)
+    counts: dict[str, dict[str | None, int]] = {}
+    notes: list[str] = []
+    for name, n_rows_of in counts_by_text.items():
+        rows_by_class: Counter[str | None] = Counter()
+        labels = {}
+        for text, n_rows in n_rows_of.items():
+            if text in class_of:
+                labels[text] = n_rows
+            rows_by_class[class_of.get(text)] += n_rows
+        counts[name] = rows_by_class
+        notes += fold_sentences(labels, class_of, name)
+    return LabelsUnderTest(source, options, sorted(set(class_of.values())), counts, class_of, notes)
+
+
+def labels_of_sheet(
+    source: Source, origin: SheetOrigin, numbers: Sequence[int]
+) -> list[str | None]:
+    """Read the labels of a sheet's rows, to tell the annotator when it is enough."""
+    name = origin.judged[0]
+    options = replace(
+        Options.kept(origin.options), labels=(name,), unlabeled=origin.unlabeled or ()
+    )
+    return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
+
+
+def _count_texts(source: Source, name: str) -> Counter[str | None]:
+    """Count the rows of a column by the text of the cell."""
+    dtype = source.table.frame.schema[name]
+    if not can_be_text(dtype):
+        raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
+    values, n_rows_of_values = source.counts(name)
+    counts: Counter[str | None] = Counter()
+    for text, n_rows in zip(_as_labels(values).to_list(), n_rows_of_values, strict=True):
+        counts[text] += n_rows
+    return counts
+
+
+def _refuse_no_classes(name: str, labels: Mapping[str, int], n_rows: int) -> None:
+    """Refuse a column without labels, or with nearly as many different values as rows."""
+    n_labels = sum(labels.values())
+    if not labels:
+        raise TableError(f"Column {shown(name)} holds no label in {n_rows:,} rows; choose another.")
+    if len(labels) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labels / 2)):
+        raise TableError(
+            f"Column {shown(name)} has {len(labels):,} different values in {n_labels:,} rows, so it "
+            "holds no classes; choose another."
+        )
+
+
+def _as_labels(cells: pl.Series) -> pl.Series:
+    """Read cells as labels, without the apostrophe that chary puts before a formula in a CSV."""
+    return all_as_typed(label_texts(cells))
