@@ -72,7 +72,7 @@ def change(
     part = np.concatenate([np.flatnonzero(labeled), rest])
     right = []
     for X in (prepared.X, prepared.without(left_out).X):
-        model = MixedEnsembleClassifier(random_state=seed).fit(X[part], labels.part(part))
+        model = MixedEnsembleClassifier(random_state=seed).fit(X[part], labels.subset(part))
         right.append(100 * np.mean(model.predict(X[rest]) == truth[rest]))
     print(f"{name}: {right[0]:.1f} -> {right[1]:.1f} without {', '.join(left_out)}", flush=True)
     return float(right[1] - right[0])

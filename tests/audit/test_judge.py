@@ -345,7 +345,13 @@ def test_new_classes_and_no_answers_among_values():
 def test_a_sheet_drawn_for_a_model_is_no_judge(tmp_path):
     table = Table(FRAME, "t.csv", ",")
     with (tmp_path / "a.csv").open("wb") as file:
-        write_audit(table, "y", target_labels(table, "y"), target_labels(table, "y").rest[:5], file)
+        write_audit(
+            table,
+            "y",
+            target_labels(table, "y"),
+            target_labels(table, "y").rows_to_predict[:5],
+            file,
+        )
     with pytest.raises(TableError, match="drawn to audit a model"):
         judge(FRAME, "rule", tmp_path / "a.csv")
 

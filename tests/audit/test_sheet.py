@@ -149,7 +149,7 @@ def test_a_sheet_of_an_older_version_is_read_and_grows(tmp_path):
     path = tmp_path / "biased.audit.csv"
     path.write_bytes((golden / "biased.audit.csv").read_bytes())
     sheet = read_table(path)
-    new = np.setdiff1d(labels.rest, [*found.drawn, 0])[:2]
+    new = np.setdiff1d(labels.rows_to_predict, [*found.drawn, 0])[:2]
     with path.open("wb") as file:
         enlarge_sheet(sheet, read_origin(sheet), cells_of(table, "churn"), new, file)
     assert read_audit(path, table, "churn", labels).n_drawn == 12

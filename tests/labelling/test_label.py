@@ -330,9 +330,9 @@ def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
 def test_labels_are_encoded_once_in_a_run(monkeypatch):
     """Text is sorted and looked up when the target is read; every fit after that is handed codes."""
     encoded = []
-    whole = labels._encoded
+    whole = labels._encode_values
     monkeypatch.setattr(
-        labels, "_encoded", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled)
+        labels, "_encode_values", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled)
     )
     label_table(table(biased=True), Options.of(target="y", rounds=1, learner="linear"))
     assert encoded == [150]

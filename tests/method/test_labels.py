@@ -137,20 +137,20 @@ def test_labels_of_some_rows_are_those_of_the_rows_encoded(y, data):
     """Classes that no row is left of are dropped, as they are when the rows are encoded anew."""
     y, labels = np.array(y), encode(y)
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(y), max_size=len(y))))
-    for part, rows in (
-        (labels.part(kept), y[kept]),
+    for subset, rows in (
+        (labels.subset(kept), y[kept]),
         (labels.without(~kept), np.where(kept, y, -1)),
     ):
         if len({*rows.tolist()} - {-1}) < 2:
             with pytest.raises(ValueError, match=r"no labelled row|hold one class only"):
-                encode(part)
+                encode(subset)
         else:
-            for found, expected in zip(encode(part), encode(rows), strict=True):
+            for found, expected in zip(encode(subset), encode(rows), strict=True):
                 np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(labels.codes, encode(y).codes)  # nothing was written into
 
 
-def test_the_rest_is_what_has_no_label_or_all():
+def test_rows_to_predict_are_those_without_a_label_or_all():
     labels = encode([0, 1, -1, 1, -1])
-    assert labels.rest.tolist() == [2, 4]
-    assert labels.part(labels.labeled).rest.tolist() == [0, 1, 2]
+    assert labels.rows_to_predict.tolist() == [2, 4]
+    assert labels.subset(labels.labeled).rows_to_predict.tolist() == [0, 1, 2]

@@ -36,7 +36,7 @@ from chary.labelling.guesses import GuessColumn, GuessFigures, compare_guesses, 
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import log_of
 from chary.method.held_out import HeldOut, held_out, judge_folds
-from chary.method.labels import Labels, with_rows
+from chary.method.labels import Labels, drop_empty_classes
 from chary.method.mixture import (
     MixedEnsembleClassifier,
     boosted_trees,
@@ -294,7 +294,7 @@ def _hold_out(
         if tried is None
         else tried.rows
     )
-    part, judges = given.part(rows), list[Any]()
+    part, judges = given.subset(rows), list[Any]()
     prior = prior_of_part(options.class_prior, part, n_rows)
     same = choice.classifier(seed, prior, options.aim)
     if tried is None or not tried.judges:
@@ -370,7 +370,7 @@ def columns_beyond_labels(
     }
     if not notes or len(notes) == len(beyond):
         return {}
-    part, kept = labels.part(rows), ~np.isin(owners, list(notes))
+    part, kept = labels.subset(rows), ~np.isin(owners, list(notes))
     nearer = _distance_of_shares(X, part, seed) - _distance_of_shares(X[:, kept], part, seed)
     if nearer < _NEARER:
         return {}
@@ -409,7 +409,7 @@ def _losses_without(
     losses = []
     for features in (np.ones_like(kept), kept):
         own = held_out(
-            quick, prepared.X[np.ix_(rows, features)], labels.part(rows), random_state=seed
+            quick, prepared.X[np.ix_(rows, features)], labels.subset(rows), random_state=seed
         ).own
         losses.append(-np.log(np.maximum(own, np.finfo(float).tiny)).mean() if len(own) else 0.0)
     return losses[0], losses[1]
@@ -439,7 +439,7 @@ def _distance_of_shares(X: NDArray[Any], labels: Labels, seed: int) -> float:
         int(labels.labeled.sum()), len(labels.classes), X.shape[1], _MANY_TREES
     )
     model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
-    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rest]))
+    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rows_to_predict]))
     return variation(labels.codes[labels.labeled], predicted, len(labels.classes))
 
 
@@ -564,7 +564,9 @@ def fit_learner(
     mixture that has ``collapsed``.
     """
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds)
-    tried, labels = None, with_rows(labels)  # a class that only the audit found is not learned here
+    # A class that only the audit found is not learned here.
+    labels = drop_empty_classes(labels)
+    tried = None
     if learner == AUTO and choice.name == MIXED:
         tried = weigh_members(X, labels, seed, may_lean=class_prior is None and aim == ACCURACY)
         weighted = partial(choice.learner.estimator, weights=tried.weights, lean=tried.lean)
@@ -615,7 +617,7 @@ def weigh_members(
     """
     own = LEARNERS[MIXED]
     rows, judges = _held_out_rows(X, labels, seed, own.held_out_rows), list[Any]()
-    part = labels.part(rows)
+    part = labels.subset(rows)
     held_out(
         own.estimator(random_state=seed, unlabeled=None),
         X[rows],
@@ -666,7 +668,7 @@ def collapsed(
     ``out_of_fold``, as ``is_narrower`` says.
     """
     n_classes = len(labels.classes)
-    rest = few_of(labels.rest, _GUARD_ROWS, np.random.default_rng(seed))
+    rest = few_of(labels.rows_to_predict, _GUARD_ROWS, np.random.default_rng(seed))
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not
     # mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))

@@ -194,7 +194,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(
             lambda: np.concatenate(
-                [logits[:, 0] for logits in self._head_logits(X[labels.rest], slice(1))]
+                [logits[:, 0] for logits in self._head_logits(X[labels.rows_to_predict], slice(1))]
             )
         )
         return self

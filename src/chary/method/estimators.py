@@ -56,7 +56,7 @@ def fit_partly(
         )
     if not takes_unlabeled(estimator) and not labels.labeled.all():
         rows = np.flatnonzero(labels.labeled)
-        X, labels = safe_indexing(X, rows), labels.part(rows)
+        X, labels = safe_indexing(X, rows), labels.subset(rows)
         sample_weight = None if sample_weight is None else sample_weight[rows]
 
     y: Any = labels
@@ -79,7 +79,7 @@ def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labe
         raise ValueError("sample_weight is 0 everywhere; at least one non-zero weight is needed.")
     if present.all():
         return X, labels, weights
-    return X[present], encode(labels.part(present), unlabeled=None), weights[present]
+    return X[present], encode(labels.subset(present), unlabeled=None), weights[present]
 
 
 def last_step(estimator: Any) -> Any:

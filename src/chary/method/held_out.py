@@ -122,7 +122,7 @@ def judge_folds(
             model = fit_without(estimator, X, labels, rows)
         else:
             others = np.setdiff1d(np.arange(len(labels.codes)), rows)
-            model = fit_partly(clone(estimator), safe_indexing(X, others), labels.part(others))
+            model = fit_partly(clone(estimator), safe_indexing(X, others), labels.subset(others))
         parts.append(judge_rows(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))

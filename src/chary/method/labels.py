@@ -1,4 +1,4 @@
-"""A partly labelled target, encoded: the one place that knows what unlabelled means."""
+"""Encode a partly labelled target: the one place that knows what unlabelled means."""
 
 from __future__ import annotations
 
@@ -10,46 +10,53 @@ from sklearn.utils import assert_all_finite, column_or_1d
 
 # What NumPy makes of a missing value or of -1 when it meets text: np.array(["cat", -1]) holds "-1".
 _SUSPECT_TEXTS = ("", "-1", "nan")
+# NumPy's kinds of dtype: signed and unsigned integers, floats; with booleans and text, all that
+# class labels can be.
+_NUMBER_KINDS = "iuf"
+_LABEL_KINDS = "iufbU"
 
 
 class Labels(NamedTuple):
-    """A target, encoded."""
+    """An encoded target."""
 
     classes: NDArray[Any]  # (C,) the labels that occur, sorted
     codes: NDArray[np.intp]  # (n,) index into classes; -1 where unlabelled
     labeled: NDArray[np.bool_]  # (n,) True where a label was given
 
     @property
-    def rest(self) -> NDArray[np.intp]:
-        """Row numbers of the unlabelled rows; of all rows where each has a label."""
-        rows = np.flatnonzero(~self.labeled)
-        return rows if len(rows) else np.arange(len(self.codes))
+    def rows_to_predict(self) -> NDArray[np.intp]:
+        """Row numbers of the unlabelled rows, or of all rows if each has a label."""
+        unlabeled_rows = np.flatnonzero(~self.labeled)
+        if len(unlabeled_rows) == 0:
+            return np.arange(len(self.codes))
+        return unlabeled_rows
 
-    def part(self, rows: NDArray[Any]) -> Labels:
-        """The labels of some rows, given by number or mask."""
+    def subset(self, rows: NDArray[Any]) -> Labels:
+        """Select rows by number or mask."""
         return Labels(self.classes, self.codes[rows], self.labeled[rows])
 
     def without(self, rows: NDArray[Any]) -> Labels:
-        """The same labels, but none for these rows, given by number or mask."""
-        codes, labeled = self.codes.copy(), self.labeled.copy()
-        codes[rows], labeled[rows] = -1, False
-        return Labels(self.classes, codes, labeled)
+        """Return a copy in which these rows, given by number or mask, have no label."""
+        codes = self.codes.copy()
+        codes[rows] = -1
+        return Labels(self.classes, codes, codes >= 0)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value says that there is none: None, NaN, NaT, ``pandas.NA``.
+    """Tell whether a value is None, NaN, NaT or ``pandas.NA``.
 
     >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), "", 0)]
     [True, True, True, False, False]
     """
     if value is None or type(value).__name__ == "NAType":
         return True
-    differs = value != value
-    return np.ndim(differs) == 0 and bool(differs)  # an array is a value, whatever it holds
+    differs_from_itself = value != value
+    # An array is a value, whatever it holds.
+    return np.ndim(differs_from_itself) == 0 and bool(differs_from_itself)
 
 
 def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
-    """Encode a partially labelled target.
+    """Encode a partly labelled target.
 
     Missing values (see ``is_missing``) are always unlabelled, and so is the marker.
 
@@ -82,57 +89,62 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
         raise ValueError(f"unlabeled must be one label or None, got {unlabeled!r}.")
     if is_missing(unlabeled):
         unlabeled = None
-    labels = with_rows(y) if isinstance(y, Labels) else _encoded(y, unlabeled)
+
+    labels = drop_empty_classes(y) if isinstance(y, Labels) else _encode_values(y, unlabeled)
     if len(labels.classes) < 2:
-        _refuse_too_few(labels.classes, unlabeled)
+        raise _too_few_classes(labels.classes, unlabeled)
     return labels
 
 
 def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -1) -> NDArray[Any]:
-    """Labels for codes; a negative code becomes the marker (None where there is no marker).
+    """Turn codes into labels, and negative codes into the marker.
 
-    The result keeps the type of the classes unless the marker does not fit in it.
+    A marker of None becomes None. The result keeps the type of the classes unless the marker does
+    not fit in it.
 
     >>> decode(np.array([1, -1]), np.array(["ham", "spam"]))
     array(['spam', -1], dtype=object)
     """
     labels = classes[codes]
-    missing = codes < 0
-    if not missing.any():
+    without_label = codes < 0
+    if not without_label.any():
         return labels
-    number_kinds = "iuf"
-    if not (
-        classes.dtype.kind in number_kinds and np.asarray(unlabeled).dtype.kind in number_kinds
-    ):
+
+    marker = np.asarray(unlabeled)
+    if classes.dtype.kind in _NUMBER_KINDS and marker.dtype.kind in _NUMBER_KINDS:
+        labels = labels.astype(np.result_type(classes, marker))
+    else:
         labels = labels.astype(object)
-    elif np.result_type(classes, np.asarray(unlabeled)) != classes.dtype:
-        labels = labels.astype(np.result_type(classes, np.asarray(unlabeled)))
-    labels[missing] = unlabeled
+    labels[without_label] = unlabeled
     return labels
 
 
-def with_rows(labels: Labels) -> Labels:
-    """Labels without the classes that no row has."""
-    there = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)) > 0
-    if there.all():
+def drop_empty_classes(labels: Labels) -> Labels:
+    """Drop the classes that no row has."""
+    has_rows = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)) > 0
+    if has_rows.all():
         return labels
-    renumbered = np.append(np.cumsum(there) - 1, -1)  # the last: that of the code -1
-    return Labels(labels.classes[there], renumbered[labels.codes], labels.labeled)
+    # The last of the new codes is for the code -1 of unlabelled rows.
+    new_codes = np.append(np.cumsum(has_rows) - 1, -1)
+    return Labels(labels.classes[has_rows], new_codes[labels.codes], labels.labeled)
 
 
-def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
+def _encode_values(y: ArrayLike, unlabeled: Any) -> Labels:
+    """Encode a target that is not encoded yet."""
     values, labeled = _split_missing(y)
     if unlabeled is not None:
-        given = ~_equals(values, unlabeled)
-        labeled[labeled] = given
-        values = values[given]
-    values = _natural(values)
+        is_label = ~_equals(values, unlabeled)
+        labeled[labeled] = is_label
+        values = values[is_label]
+    values = _natural_type(values)
+
     if values.dtype.kind == "f":
         assert_all_finite(values, input_name="y")
-        if (fractions := values != np.floor(values)).any():
+        fractions = values[values != np.floor(values)]
+        if len(fractions):
             raise ValueError(
-                f"Unknown label type: continuous. y holds fractions such as {values[fractions][0]:g}, so it is "
-                "a regression target; class labels must be whole numbers, text or booleans."
+                f"Unknown label type: continuous. y holds fractions such as {fractions[0]:g}, so "
+                "it is a regression target; class labels must be whole numbers, text or booleans."
             )
     elif values.dtype.kind == "U" and unlabeled is not None:
         for text in _SUSPECT_TEXTS:
@@ -141,47 +153,51 @@ def _encoded(y: ArrayLike, unlabeled: Any) -> Labels:
                     f"y holds the text {text!r}, which may or may not mean unlabelled; "
                     f"pass unlabeled={text!r} if it does, or unlabeled=None if it is a class."
                 )
-    classes, class_of_value = np.unique(values, return_inverse=True)
+
+    classes, codes_of_values = np.unique(values, return_inverse=True)
     codes = np.full(labeled.shape, -1, dtype=np.intp)
-    codes[labeled] = class_of_value
+    codes[labeled] = codes_of_values
     return Labels(classes, codes, labeled)
 
 
 def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """The values that are there and the mask of where they are."""
+    """Return the values that are not missing, and the mask of their rows."""
     # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into
     # text.
     is_column = (hasattr(y, "isna") or hasattr(y, "is_null")) and getattr(y, "ndim", 1) == 1
     if is_column or isinstance(y, (list, tuple)):
         y = np.fromiter(y, dtype=object, count=len(y))
     y = column_or_1d(y, warn=True)
+
     if y.dtype.kind == "f":
-        there = ~np.isnan(y)
+        present = ~np.isnan(y)
     elif y.dtype.kind == "O":
-        there = ~np.frompyfunc(is_missing, 1, 1)(y).astype(bool)
+        present = ~np.frompyfunc(is_missing, 1, 1)(y).astype(bool)
     else:
-        there = np.ones(y.shape, dtype=bool)
-    return y[there], there
+        present = np.ones(y.shape, dtype=bool)
+    return y[present], present
 
 
 def _equals(values: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+    """Compare values with the marker; text never equals a number."""
     if values.dtype.kind != "O" and (values.dtype.kind == "U") != isinstance(marker, str):
-        return np.zeros(values.shape, dtype=bool)  # text never equals a number
+        return np.zeros(values.shape, dtype=bool)
     return np.asarray(values == marker, dtype=bool)
 
 
-def _natural(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects as the integers, floats, booleans or text that they are."""
-    if values.dtype.kind in "iufbU" or not values.size:
+def _natural_type(values: NDArray[Any]) -> NDArray[Any]:
+    """Convert Python objects to integers, floats, booleans or text."""
+    if values.dtype.kind in _LABEL_KINDS or not values.size:
         return values
+
     natural = np.array(values.tolist())
-    is_text = np.frompyfunc(lambda value: isinstance(value, str), 1, 1)(values).astype(bool)
+    is_text = np.array([isinstance(value, str) for value in values])
     if is_text.any() and not is_text.all():
         raise ValueError(
             f"y mixes text and numbers ({values[is_text][0]!r} and {values[~is_text][0]!r}); "
             "give all labels one type, for example with y.astype(str)."
         )
-    if natural.dtype.kind not in "iufbU" or natural.ndim != 1:
+    if natural.dtype.kind not in _LABEL_KINDS or natural.ndim != 1:
         raise ValueError(
             f"Unknown label type: y holds {type(values[0]).__name__} values such as {values[0]!r}; "
             "class labels must be whole numbers, text or booleans."
@@ -189,13 +205,12 @@ def _natural(values: NDArray[Any]) -> NDArray[Any]:
     return natural
 
 
-def _refuse_too_few(classes: NDArray[Any], unlabeled: Any) -> None:
-    known = (
-        f"hold one class only ({classes.tolist()[0]!r})"
-        if len(classes)
-        else "are none: y has no labelled row"
-    )
-    remedy = "" if unlabeled is None else f" If {unlabeled!r} is a class here, pass unlabeled=None."
-    raise ValueError(
-        f"The labelled rows of y {known}; label some rows of at least two classes.{remedy}"
-    )
+def _too_few_classes(classes: NDArray[Any], unlabeled: Any) -> ValueError:
+    """Return the error of a target with fewer than two classes."""
+    problem = "are none: y has no labelled row"
+    if len(classes):
+        problem = f"hold one class only ({classes.tolist()[0]!r})"
+    message = f"The labelled rows of y {problem}; label some rows of at least two classes."
+    if unlabeled is not None:
+        message += f" If {unlabeled!r} is a class here, pass unlabeled=None."
+    return ValueError(message)

@@ -269,7 +269,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
             )
         self.weights_ = raw_weights / raw_weights.sum()
 
-        rest = labels.rest
+        rest = labels.rows_to_predict
         logits = self._centred_logits(X[rest])  # (n, M, C)
         squares = np.square(logits).mean(axis=2)  # (n, M)
         self.scales_ = np.sqrt(squares.mean(axis=0))

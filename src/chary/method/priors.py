@@ -119,7 +119,7 @@ class ClassPrior(NamedTuple):
         return cls(shares, shares_of_rest(shares, labeled, n_rows or len(labels.codes)), aim)
 
     def offset(self, scores: Callable[[], ArrayLike]) -> Floats:
-        """What to add to the scores (n, C) of the unlabelled rows (``Labels.rest``); 0 where nothing is imposed.
+        """What to add to the scores (n, C) of the unlabelled rows (``Labels.rows_to_predict``); 0 where nothing is imposed.
 
         The scores are worked out only where they are needed.
         """

@@ -332,7 +332,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         # Called by ``offset`` only if there is a prior or an aim: it costs a prediction of every
         # row.
         def unlabeled_log_probabilities() -> Floats:
-            return in_blocks_of_rows(log_probabilities, data.X, data.labels.rest)[0]
+            return in_blocks_of_rows(log_probabilities, data.X, data.labels.rows_to_predict)[0]
 
         self.class_bias_ = data.prior.offset(unlabeled_log_probabilities)
 
@@ -501,7 +501,7 @@ class _TrainingData(NamedTuple):
             sample_weight = sample_weight[rows]
         return self._replace(
             X=safe_indexing(self.X, rows),
-            labels=self.labels.part(rows),
+            labels=self.labels.subset(rows),
             sample_weight=sample_weight,
         )
 
