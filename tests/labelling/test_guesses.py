@@ -58,7 +58,6 @@ def test_labels_of_the_column_are_kept_in_the_table_and_by_the_saved_model(tmp_p
     assert "column 'llm'" in result.summary["settings"]["learner_words"]
     result.save(tmp_path / "m.chary")
     model = chary.load(tmp_path / "m.chary")
-    assert "keeps the labels of column 'llm'" in repr(model)
     new_rows = frame.drop("y").with_columns(llm=pl.lit("YES "))
     assert set(model.predict(new_rows)) == {"yes"}
     again = model.predict_frame(frame.drop("y"))

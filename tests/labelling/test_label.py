@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from chary import MixedEnsembleClassifier
 from chary.audit import draw
@@ -704,3 +705,21 @@ def test_the_share_done_grows_and_the_time_left_is_that_of_the_steps_before():
     other.step("Comparing with other models: 3 of 10")
     now[0] += 6
     assert (other.share, other.left) == pytest.approx((0.3, 14))
+
+
+@pytest.mark.parametrize("n_unused", [1, 12])
+def test_classes_with_labels_that_no_other_row_receives_are_named(n_unused):
+    rng = np.random.default_rng(0)
+    # The unused classes are far from all rows without a label.
+    x = np.concatenate([rng.normal(size=120), np.repeat(np.arange(n_unused) * 50.0 + 100, 2)])
+    names = ["low" if value < 0 else "high" for value in x[:120]]
+    far = [f"far {k:02}" for k in range(n_unused) for _ in range(2)]
+    y = [*names[:40], *[None] * 80, *far]
+    frame = pl.DataFrame({"x": x, "y": y})
+    result = label_table(
+        Table(frame, "t"), Options.of(target="y", learner=DecisionTreeClassifier())
+    )
+    (note,) = [note for note in result.notes if note.startswith("No row was predicted")]
+    assert "'far 00' (2)" in note
+    assert ("and 2 more." in note) == (n_unused == 12)
+    assert "high" not in note

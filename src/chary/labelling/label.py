@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from chary._threads import same_warnings
-from chary._words import Parameter, shown
+from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
 from chary.audit.sheet import (
@@ -72,6 +72,8 @@ _BASE, _GROWTH, _LEAST = 450 << 20, 3, 600 << 20
 # Rows looked at for those worth a label, drawn at random: unlabelled ones, and labelled ones to
 # compare them with.
 _MOST_UNLABELED, _MOST_LABELED = 20_000, 600
+# Classes that a sentence names.
+_NAMED_CLASSES = 10
 _BLOCK = 2_000  # rows whose distances are worked out at a time
 # Where a label comes from: the user; the model, which has learned from it; the model, at the end.
 GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
@@ -141,7 +143,7 @@ def label_table(
     reasons = reasons_of(fit.explainer, X, fit.table, rows.codes, next_rows)
     found = {
         "audit": None if fit.audit is None else fit.audit.of_rest(counts.rest),
-        "notes": [*_on_parts(fit, counts), *fit.notes],
+        "notes": [*_on_parts(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
     }
     return LabeledTable(
         **vars(fit) | found, **vars(rows), counts=counts, next_rows=next_rows, reasons=reasons
@@ -540,6 +542,24 @@ def _on_parts(fit: Fit, counts: Counts) -> list[str]:
             "The class shares you gave are met on the sample; the table of classes has those of all rows."
         )
     return said
+
+
+def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
+    """Warn of classes that have labels, but that no other row was predicted to be of."""
+    n_given = counts.labels[0]
+    n_received = counts.labels[1:].sum(axis=0)
+    names = [
+        f"{shown(fit.labels.classes[code])} ({n_given[code]:,})"
+        for code in np.flatnonzero((n_given > 0) & (n_received == 0))
+    ]
+    if not names:
+        return []
+    if len(names) > _NAMED_CLASSES:
+        names[_NAMED_CLASSES:] = [f"{len(names) - _NAMED_CLASSES} more"]
+    return [
+        "No row was predicted to be of these classes, although you gave labels for them (how many, "
+        f"in brackets): {listed(names)}."
+    ]
 
 
 # How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those
