@@ -35,9 +35,18 @@ from chary.labelling.explain import Explainer, explainer
 from chary.labelling.label import Pace, write_rows_to_check
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
-from chary.report.page import render_judged, render_page
-from chary.report.summary import Hints, Summary, summarize, summarize_diagnosis, summarize_judged
-from chary.report.terminal import show_diagnosis, show_judged, show_labels
+from chary.report import (
+    Hints,
+    Summary,
+    render_judged,
+    render_page,
+    show_diagnosis,
+    show_judged,
+    show_labels,
+    summarize,
+    summarize_diagnosis,
+    summarize_judged,
+)
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import aligned, alone, extended, like
 from chary.tables.source import flattened

@@ -18,7 +18,7 @@ from chary.audit.judge import (
     read_labels_under_test,
 )
 from chary.options import Options
-from chary.report.summary import summarize_judged
+from chary.report import summarize_judged
 from chary.tables import Table, TableError, open_source
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit

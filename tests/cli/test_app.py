@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 import chary.labelling
-import chary.report.page
+import chary.report
 from chary import __version__
 from chary.cli import main
 
@@ -59,7 +59,7 @@ def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatc
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(chary.report.page, "render_page", interrupted)
+    monkeypatch.setattr(chary.report, "render_page", interrupted)
     code, _, err = run("label", table, "-t", "churn", *QUICK)
     assert code == 130
     assert "Interrupted" in err

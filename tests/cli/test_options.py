@@ -22,7 +22,7 @@ from chary.cli import audit, main
 from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence
 from chary.options import Options, flag_of, read_prior, read_share, read_size
-from chary.report.summary import Hints
+from chary.report import Hints
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit

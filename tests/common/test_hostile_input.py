@@ -31,8 +31,7 @@ from chary.labelling.learn import LEARNERS
 from chary.method.labels import Labels
 from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import Options
-from chary.report.page import render_page
-from chary.report.summary import Hints, summarize
+from chary.report import Hints, render_page, summarize
 from chary.tables import Table, TableError, TablePreparation, write_table
 
 FULL = os.environ.get("CHARY_FUZZ") == "full"

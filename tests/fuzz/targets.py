@@ -34,7 +34,7 @@ from chary.audit.sheet import CLASSES, draw_sheet, unlabelled_rows
 from chary.cli.audit import _next_command, _stopping
 from chary.model_file import ModelFileError, load_bytes, model_bytes
 from chary.options import Options
-from chary.report.summary import summarize_judged
+from chary.report import summarize_judged
 from chary.tables import TableError, TablePreparation, open_source, read_table, write_table
 from chary.tables.source import flattened
 from chary.tables.target import target_labels

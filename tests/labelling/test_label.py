@@ -21,7 +21,7 @@ from chary.method import default_members, labels
 from chary.method.held_out import HeldOut
 from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import Options
-from chary.report.summary import summarize
+from chary.report import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables.target import sample_rows, target_labels
 from tests.fixtures.sheets import write_audit

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chary.report.summary import STUDIED, Hints, prior_advice
+from chary.report import Hints
+from chary.report.next_steps import STUDIED, prior_advice
 
 CELLS = Path(__file__).parents[2] / "studies/results/tables/cells.json.gz"
 

@@ -1,6 +1,7 @@
 """Advice is for those whom it may help, in the words of whoever asked."""
 
-from chary.report.summary import Hints, aim_question, prior_advice
+from chary.report import Hints
+from chary.report.next_steps import aim_question, prior_advice
 
 MILD, STRONG = {"biased": True, "tone": "fair"}, {"biased": True, "tone": "bad"}
 

@@ -21,9 +21,8 @@ from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.explain import Cell
 from chary.method.held_out import HeldOut
 from chary.options import Options
+from chary.report import Hints, render_page, summarize
 from chary.report.page import _SECTIONS as SECTIONS
-from chary.report.page import render_page
-from chary.report.summary import Hints, summarize
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")

@@ -12,7 +12,7 @@ from chary.labelling import diagnose_table, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.method import expected_calibration_error
 from chary.options import Options
-from chary.report.summary import summarize, summarize_diagnosis
+from chary.report import summarize, summarize_diagnosis
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from chary.labelling import diagnose_table, label_table
 from chary.options import Options
-from chary.report.summary import Hints, summarize, summarize_diagnosis
-from chary.report.terminal import show_diagnosis, show_labels
+from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")

@@ -13,7 +13,7 @@ from chary.cli.audit import say_drawn
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from chary.report.summary import Hints, Summary
+    from chary.report import Hints, Summary
     from chary.tables import Source
 
 # How the command ends by what came of --require; 1 is bad input.
@@ -52,7 +52,7 @@ def judge_command(file: console.TABLE, options: Options, as_json: console.JSON =
     if options.audit is None:
         _draw(scan, options, as_json)
         return
-    from chary.report.terminal import show_judged
+    from chary.report import show_judged
 
     console.tell(summary, lambda screen: show_judged(screen, summary, hints), as_json, paths)
     if summary["required"] is not None:
@@ -89,8 +89,7 @@ def _judge(
 ) -> tuple[Summary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit.judge import judge_table
-    from chary.report.page import render_judged
-    from chary.report.summary import Hints, summarize_judged
+    from chary.report import Hints, render_judged, summarize_judged
     from chary.tables import write_table
     from chary.tables.formats import require_writable
     from chary.tables.table import ACCEPT, refuse_taken

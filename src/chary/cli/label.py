@@ -12,7 +12,7 @@ from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
-    from chary.report.summary import Hints, Summary
+    from chary.report import Hints, Summary
 
 
 @console.takes_options("label")
@@ -32,7 +32,7 @@ def label_command(file: console.TABLE, options: Options, as_json: console.JSON =
     rows and a random sample of the others, and then labels every row.
     """
     labelled = label_and_write(file, options)
-    from chary.report.terminal import show_labels
+    from chary.report import show_labels
 
     show = lambda screen: show_labels(screen, labelled.summary, labelled.hints)  # noqa: E731
     console.tell(labelled.summary, show, as_json, labelled.paths)
@@ -45,8 +45,7 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
     It also shows how each column is read, and writes nothing.
     """
     from chary.labelling import diagnose_table
-    from chary.report.summary import Hints, summarize_diagnosis
-    from chary.report.terminal import show_diagnosis
+    from chary.report import Hints, show_diagnosis, summarize_diagnosis
     from chary.tables import read_table
 
     with console.steps() as step:
@@ -78,8 +77,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
     from chary.labelling.label import write_rows_to_check
     from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
-    from chary.report.page import render_page
-    from chary.report.summary import Hints, summarize
+    from chary.report import Hints, render_page, summarize
     from chary.tables import Table
     from chary.tables.formats import require_writable
     from chary.tables.table import refuse_taken

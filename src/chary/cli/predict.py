@@ -137,7 +137,7 @@ def _label(
 
 
 def _show(figures: dict[str, Any]) -> None:
-    from chary.report.terminal import number_grid
+    from chary.report import number_grid
 
     if labels := figures["labels"]:
         rows = [[name, f"{count:,}"] for name, count in labels.items()]

@@ -1,18 +1,18 @@
 """What terminals, programs, pages and notebooks show of a result."""
 
-from chary.report.page import render_judged, render_page
-from chary.report.summary import (
-    Hints,
-    Summary,
-    summarize,
-    summarize_diagnosis,
-    summarize_judged,
-)
-from chary.report.terminal import show_diagnosis, show_judged, show_labels
+from chary.report.judged_summary import summarize_judged
+from chary.report.labels_summary import summarize, summarize_diagnosis
+from chary.report.next_steps import Hints, quality
+from chary.report.page import render_judged, render_page, templates_of
+from chary.report.plain_data import Summary, as_data
+from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
 __all__ = [
     "Hints",
     "Summary",
+    "as_data",
+    "number_grid",
+    "quality",
     "render_judged",
     "render_page",
     "show_diagnosis",
@@ -21,4 +21,5 @@ __all__ = [
     "summarize",
     "summarize_diagnosis",
     "summarize_judged",
+    "templates_of",
 ]

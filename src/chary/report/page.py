@@ -8,15 +8,15 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, percent, visible
-from chary.report.summary import (
+from chary.report.next_steps import (
     Hints,
-    Summary,
     aim_question,
     judged_steps,
     next_steps,
     prior_advice,
     quality,
 )
+from chary.report.plain_data import Summary
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (

@@ -13,17 +13,17 @@ from rich.text import Text
 
 from chary._words import counted, number, percent, shown, visible
 from chary.method.priors import ACCURACY
-from chary.report.summary import (
+from chary.report.judged_summary import of_column
+from chary.report.next_steps import (
     Hints,
-    Summary,
     aim_question,
     judged_steps,
     missing_hint,
     next_steps,
-    of_column,
     prior_advice,
     suspect_sentence,
 )
+from chary.report.plain_data import Summary
 
 _WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
 _N_CLASSES, _N_CONFUSIONS, _N_PARTS = 30, 8, 40  # of judged labels

@@ -48,7 +48,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chary._words import visible
 from chary.audit.filling import AnsweredElsewhereError
-from chary.report.page import templates_of
+from chary.report import templates_of
 from chary.review.audit import answer, audit_page, draw_more
 from chary.review.doubt import check, doubt_page
 from chary.review.result import output_file, result_page, write

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chary._words import percent
 from chary.audit.sheet import SKIPPED
 from chary.labelling import LabeledTable
-from chary.report.summary import as_data
+from chary.report import as_data
 from chary.review.audit import checked_answer, fields_of, keys_of, number_in, whole_number
 from chary.review.state import ConflictError, Workbench
 from chary.tables import TableError

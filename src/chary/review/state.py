@@ -18,7 +18,7 @@ from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.labelling.label import Pace, Progress
 from chary.options import Options
-from chary.report.summary import summarize_diagnosis
+from chary.report import summarize_diagnosis
 from chary.review import files
 from chary.review.jobs import ChooseJob, Job, job_of
 from chary.tables import TableError, open_source

@@ -7,7 +7,7 @@ from typing import Any
 
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
-from chary.report.summary import as_data, quality, summarize, summarize_judged
+from chary.report import as_data, quality, summarize, summarize_judged
 from chary.review.state import Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT

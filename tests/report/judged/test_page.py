@@ -7,8 +7,7 @@ import polars as pl
 
 import chary
 from chary.audit.filling import Filling
-from chary.report.page import render_judged
-from chary.report.summary import Hints, summarize_judged
+from chary.report import Hints, render_judged, summarize_judged
 
 
 def test_the_page_answers_each_question_and_runs_nothing(judged):

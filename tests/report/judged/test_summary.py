@@ -7,7 +7,7 @@ import numpy as np
 
 from chary import judge
 from chary.audit import interval
-from chary.report.summary import summarize_judged
+from chary.report import summarize_judged
 
 
 def test_it_is_plain_data_and_adds_up(judged):

@@ -4,8 +4,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from chary.report.summary import Hints, judged_steps, summarize_judged
-from chary.report.terminal import show_judged
+from chary.report import Hints, show_judged, summarize_judged
+from chary.report.next_steps import judged_steps
 
 
 def test_every_question_has_its_answer(judged):
