@@ -481,7 +481,9 @@ def test_what_cannot_be_done_in_parts_is_one_sentence(
 ):
     path_of_table = large_table(tmp_path / "t.csv")
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
-    code, _, err = run("label", path_of_table, "-t", "y", "--out", tmp_path / "new" / "out", *options)
+    code, _, err = run(
+        "label", path_of_table, "-t", "y", "--out", tmp_path / "new" / "out", *options
+    )
     assert code != 0
     assert sentence in " ".join(err.split())
     assert "Traceback" not in err

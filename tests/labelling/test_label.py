@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from chary import MixedEnsembleClassifier
 from chary.audit import draw
 from chary.labelling import label, label_table, predict_table
-from chary.labelling.label import Pace, write_rows_to_check
+from chary.labelling.label import write_rows_to_check
 from chary.labelling.learn import LEARNERS, NETWORK
 from chary.method import default_members, labels
 from chary.method.held_out import HeldOut
@@ -680,31 +680,6 @@ def test_a_column_that_is_written_otherwise_further_down_is_refused(path):
     frame.with_columns(x=pl.when(others).then(pl.lit("none of it")).otherwise("x")).write_csv(path)
     with pytest.raises(TableError, match=r"t\.csv: .*'x'"):
         in_parts(path, sample=40, learner="linear")
-
-
-def test_the_share_done_grows_and_the_time_left_is_that_of_the_steps_before():
-    now = [0.0]
-    pace, shares = Pace(clock=lambda: now[0]), []
-    for step, seconds in (
-        ("Reading", 2),
-        ("Preparing columns", 5),
-        ("Comparing labelled and unlabelled rows", 10),
-    ):
-        pace.step(step)
-        now[0] += seconds
-        shares.append(pace.share)
-    pace.step("Training")
-    assert shares == sorted(shares)
-    assert pace.share == pytest.approx(17 / 100)
-    assert pace.left == pytest.approx(83)  # as long as usual: what is left takes 83 seconds
-    pace.step("Labelling: 1,000 of 4,000 rows")
-    assert pace.share == pytest.approx((96 + 2 / 4) / 100)
-    pace.step("Preparing columns")  # again, with an audit
-    assert pace.share == pytest.approx(2 / 100)
-    other = Pace(clock=lambda: now[0])
-    other.step("Comparing with other models: 3 of 10")
-    now[0] += 6
-    assert (other.share, other.left) == pytest.approx((0.3, 14))
 
 
 @pytest.mark.parametrize("n_unused", [1, 12])

@@ -172,7 +172,7 @@ def steps() -> Iterator[Callable[[str], None]]:
     if not console.is_terminal:  # a disabled bar of an older Rich still ends its line
         yield lambda step: None
         return
-    from chary.labelling.label import Pace
+    from chary.report import Pace
 
     pace = Pace()
 

@@ -7,12 +7,9 @@ sample, and a single batch.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -82,7 +79,7 @@ GIVEN, LEARNED, PREDICTED = SOURCES = ("given", "learned", "predicted")
 # ``benchmarks/second_look.py``.
 _MOST, _MARGIN, _FEWEST_JUDGED = 20, 0.85, 100
 
-Progress = Callable[[str], None]
+Progress = Callable[[str], None]  # told the name of each step
 
 
 @same_warnings()
@@ -525,7 +522,7 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     write_sheet(pool, result.table.numbers(result.next_rows), file, guess)
 
 
-# ---------------------------------------------------------------- sentences and progress
+# ---------------------------------------------------------------- sentences
 
 
 def _on_parts(fit: Fit, counts: Counts) -> list[str]:
@@ -560,67 +557,3 @@ def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
         "No row was predicted to be of these classes, although you gave labels for them (how many, "
         f"in brackets): {listed(names)}."
     ]
-
-
-# How long the steps of labelling usually take, in parts of the whole; ``Pace`` learns from those
-# that are over.
-_USUAL = {
-    "Reading": 2,
-    "Preparing columns": 5,
-    "Comparing labelled and unlabelled rows": 10,
-    "Training": 66,
-    "Checking against held-out labels": 10,
-    "Finding what decides the labels": 3,
-    "Labelling": 2,
-    "Choosing rows to check": 2,
-}
-
-
-class Pace:
-    """The share of the work that is done and the seconds left, guessed from the names of the steps.
-
-    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as
-    usual beside those before it. Work of another kind is one step of its own.
-    """
-
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        self._clock, self._start, self._since = clock, clock(), clock()
-        self._begun, self._width = 0.0, 0.0
-        self._counted: float | None = None
-
-    def step(self, name: str) -> None:
-        """A step begins, or goes on."""
-        kind, _, counts = name.partition(":")
-        found = re.search(r"([\d,]+) of ([\d,]+)", counts)
-        done, of = (int(text.replace(",", "")) for text in found.groups()) if found else (0, 0)
-        whole, before = sum(_USUAL.values()), 0.0
-        if kind in _USUAL:
-            before = sum(list(_USUAL.values())[: list(_USUAL).index(kind)]) / whole
-        if before < self._begun:  # the work begins anew
-            self._start = self._clock()
-        if before != self._begun or not self._width:
-            self._since = self._clock()
-        self._begun, self._width = before, _USUAL.get(kind, whole) / whole
-        self._counted = done / of if of else None
-
-    @property
-    def share(self) -> float:
-        """Of the work, from 0 to 1."""
-        if self._counted is not None:
-            return self._begun + self._width * self._counted
-        before, now = self._since - self._start, self._clock() - self._since
-        if not self._begun or not before:
-            return self._begun
-        return self._begun + self._width * -math.expm1(-now * self._begun / (before * self._width))
-
-    @property
-    def left(self) -> float | None:
-        """Seconds; None: too early to tell."""
-        took, share = self._clock() - self._start, self.share
-        return took / share - took if took > 1 and share > 0 else None
-
-    @property
-    def words(self) -> str:
-        """Both, for a person."""
-        left = "" if self.left is None else f", about {self.left:.0f} s left"
-        return f"{self.share:.0%}{left}"

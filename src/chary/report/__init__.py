@@ -5,10 +5,13 @@ from chary.report.labels_summary import summarize, summarize_diagnosis
 from chary.report.next_steps import Hints, quality
 from chary.report.page import render_judged, render_page, templates_of
 from chary.report.plain_data import Summary, as_data
+from chary.report.progress import Pace, Progress
 from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
 __all__ = [
     "Hints",
+    "Pace",
+    "Progress",
     "Summary",
     "as_data",
     "number_grid",

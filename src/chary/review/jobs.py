@@ -32,10 +32,9 @@ from chary.audit.sheet import (
     write_sheet,
 )
 from chary.labelling import LabeledTable, label_table
-from chary.labelling.label import Progress
 from chary.model_file import model_bytes
 from chary.options import Options
-from chary.report import Hints, render_judged, render_page, summarize, summarize_judged
+from chary.report import Hints, Progress, render_judged, render_page, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
 from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts

@@ -16,9 +16,8 @@ from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
-from chary.labelling.label import Pace, Progress
 from chary.options import Options
-from chary.report import summarize_diagnosis
+from chary.report import Pace, Progress, summarize_diagnosis
 from chary.review import files
 from chary.review.jobs import ChooseJob, Job, job_of
 from chary.tables import TableError, open_source

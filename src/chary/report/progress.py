@@ -1,0 +1,116 @@
+"""How far the work is, and how long it still takes: for bars in terminal, notebook and browser."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+# How long the steps of labelling usually take, in per cent of the whole. ``Pace`` corrects this by
+# the steps that are over.
+_USUAL_PERCENT = {
+    "Reading": 2,
+    "Preparing columns": 5,
+    "Comparing labelled and unlabelled rows": 10,
+    "Training": 66,
+    "Checking against held-out labels": 10,
+    "Finding what decides the labels": 3,
+    "Labelling": 2,
+    "Choosing rows to check": 2,
+}
+# How a step counts its rows, as in "Labelling: 2,000 of 8,000 rows".
+_COUNTS = re.compile(r"([\d,]+) of ([\d,]+)")
+# Seconds before the time left is told: earlier guesses jump.
+_FIRST_SECONDS = 1
+
+
+class Progress(Protocol):
+    """What long work calls at each of its steps."""
+
+    def __call__(self, step: str, /) -> None:
+        """Name the step that begins, or goes on."""
+
+
+class Pace:
+    """The share of the work that is done and the seconds left, guessed from the names of the steps.
+
+    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as
+    usual beside those before it. Work of another kind is one step of its own.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._work_start = clock()
+        self._step_start = clock()
+        self._share_before = 0.0  # of the work, done before this step
+        self._step_share = 0.0  # of the work, done by this step
+        self._counted_share: float | None = None  # of this step, if it counts rows
+
+    def step(self, name: str) -> None:
+        """Note that a step begins, or goes on."""
+        kind, _, counts = name.partition(":")
+        share_before, step_share = _usual_shares(kind)
+        if share_before < self._share_before:  # the work begins anew
+            self._work_start = self._clock()
+        if share_before != self._share_before or not self._step_share:
+            self._step_start = self._clock()
+        self._share_before = share_before
+        self._step_share = step_share
+        self._counted_share = _counted_share(counts)
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is done, from 0 to 1."""
+        if self._counted_share is not None:
+            return self._share_before + self._step_share * self._counted_share
+        seconds_before = self._step_start - self._work_start
+        if not self._share_before or not seconds_before:
+            return self._share_before
+
+        # The step takes as long as usual beside those before it, and nears its end ever slower if
+        # it takes longer.
+        expected_seconds = seconds_before * self._step_share / self._share_before
+        seconds = self._clock() - self._step_start
+        return self._share_before + self._step_share * -math.expm1(-seconds / expected_seconds)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left; None: too early to tell."""
+        seconds = self._clock() - self._work_start
+        share = self.share
+        if seconds <= _FIRST_SECONDS or not share:
+            return None
+        return seconds / share - seconds
+
+    @property
+    def words(self) -> str:
+        """Share and seconds left, for a person."""
+        left = self.left
+        if left is None:
+            return f"{self.share:.0%}"
+        return f"{self.share:.0%}, about {left:.0f} s left"
+
+
+def _usual_shares(kind: str) -> tuple[float, float]:
+    """Return which share of the work a kind of step usually comes after, and which it does."""
+    percent_before = 0
+    for name, percent in _USUAL_PERCENT.items():
+        if name == kind:
+            return percent_before / 100, percent / 100
+        percent_before += percent
+    return 0.0, 1.0
+
+
+def _counted_share(counts: str) -> float | None:
+    """Read the share of a step that is done from its counts; None: it has none.
+
+    >>> _counted_share(" 2,000 of 8,000 rows")
+    0.25
+    """
+    numbers = _COUNTS.search(counts)
+    if numbers is None:
+        return None
+    n_done, n_all = (int(number.replace(",", "")) for number in numbers.groups())
+    return n_done / n_all if n_all else None
