@@ -128,7 +128,7 @@ def _levels(
     outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]
 ) -> Reports:
     """How often held-out labels as confident as the surest rows were wrong, its limit, and how many rows were."""
-    rest, judged, levels = outcome.counts.rest, outcome.judged, []
+    rest, judged, levels = outcome.counts.rest, outcome.held_out, []
     for share in _SHARES:
         threshold = float(rest.smallest(rest.n - max(1, round(share * rest.n))))
         correct = judged.correct[np.round(judged.confidence, 4) >= threshold]
@@ -149,7 +149,7 @@ def _what_was_said(
     outcome: LabeledTable, codes: NDArray[np.intp], truth: NDArray[np.intp]
 ) -> dict[str, Any]:
     pool = ~outcome.labels.labeled
-    diagnosis, judged = outcome.diagnosis, outcome.judged
+    diagnosis, judged = outcome.diagnosis, outcome.held_out
     empty = np.setdiff1d(outcome.labels.codes[~pool], outcome.codes[pool])
     said = {
         "verdict": diagnosis.verdict,

@@ -394,7 +394,7 @@ def test_aimed_at_every_class_more_of_a_rare_one_is_found_and_new_rows_too(tmp_p
         save_model(result.model, tmp_path / aim)
         told = load_model(tmp_path / aim).predict(table.frame.drop("y")[41:])
         np.testing.assert_array_equal(told, result.model.predict(table.frame.drop("y")[41:]))
-        assert result.judged.balanced is not None
+        assert result.held_out.balanced is not None
     assert found["balanced"] > found["accuracy"]
 
 

@@ -161,7 +161,7 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
         *(np.tile(value, 4) for value in doubted)
     )  # as many as it takes to be asked about
     cell = Cell("a<i>", 1.0, "a<i> = </td>")
-    page = page_of(replace(result, judged=many, reasons={int(result.next_rows[0]): [cell]}))
+    page = page_of(replace(result, held_out=many, reasons={int(result.next_rows[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]
     assert section.count('<div class="row">') == 20
     assert "may still be right" in section

@@ -63,7 +63,7 @@ def test_counts_add_up(summary):
 
 
 def test_held_out_labels(summary, result):
-    found, judged = summary["held_out"], result.judged
+    found, judged = summary["held_out"], result.held_out
     assert found["n"] == len(judged.correct)
     assert found["accuracy"] == judged.correct.mean()
     assert found["calibration_error"] == expected_calibration_error(

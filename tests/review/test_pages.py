@@ -165,7 +165,7 @@ def test_labels_of_a_model(labelled):
         audit.accuracy.high,
         12,
     )
-    assert (after["low"], after["mark"]) == (audit.after.low, labelled.judged.correct.mean())
+    assert (after["low"], after["mark"]) == (audit.after.low, labelled.held_out.correct.mean())
     assert found["headline"] == f"{percent(after['low'])} to {percent(after['high'])} right"
     assert "the first is approximate" in found["sentences"][0]
     assert found["classes"].keys() == {"cat", "dog"}

@@ -77,7 +77,7 @@ def test_a_report_is_kept_with_the_truth_beside_it(draw, outcome):
     truth, rest = draw.classes[draw.truth], ~draw.labeled
     made = outcome.labels.classes[outcome.codes]
     assert kept["accuracy"] == pytest.approx(np.mean(made[rest] == truth[rest]))
-    found = score(outcome.judged.correct)
+    found = score(outcome.held_out.correct)
     assert (kept["held_out"], kept["held_out_low"], kept["held_out_high"]) == (
         found.share,
         found.low,
@@ -87,10 +87,10 @@ def test_a_report_is_kept_with_the_truth_beside_it(draw, outcome):
     assert [level["share"] for level in kept["levels"]] == [1.0, 0.9, 0.75, 0.5, 0.25, 0.1]
     half = next(level for level in kept["levels"] if level["share"] == 0.5)
     sure = rest & (outcome.confidence >= np.median(outcome.confidence[rest]))
-    as_sure = outcome.judged.confidence >= np.median(np.round(outcome.confidence[rest], 4))
-    assert half["error"] == pytest.approx(np.mean(~outcome.judged.correct[as_sure]), abs=0.03)
+    as_sure = outcome.held_out.confidence >= np.median(np.round(outcome.confidence[rest], 4))
+    assert half["error"] == pytest.approx(np.mean(~outcome.held_out.correct[as_sure]), abs=0.03)
     assert half["error_high"] == 1 - at_least(
-        int(outcome.judged.correct[as_sure].sum()), int(as_sure.sum())
+        int(outcome.held_out.correct[as_sure].sum()), int(as_sure.sum())
     )
     assert half["true_error"] == pytest.approx(np.mean(made[sure] != truth[sure]), abs=0.01)
     assert kept["classes_without_rows"] == []

@@ -46,7 +46,7 @@ def demo_command(
     command("label")
     labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
-    promised = labelled.result.judged.correct.mean()
+    promised = labelled.result.held_out.correct.mean()
     say(
         f"The given labels promise that {promised:.0%} of the new ones are right (cross-validation)."
     )

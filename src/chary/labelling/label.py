@@ -406,7 +406,7 @@ class LabeledTable(Fit, LabeledRows):
     @property
     def second_look(self) -> HeldOut:
         """Given labels that held-out predictions contradict, the most improbable first; they may be right."""
-        return self.judged.part(suspect_labels(self.judged))
+        return self.held_out.part(suspect_labels(self.held_out))
 
     @property
     def audit_size(self) -> int:

@@ -105,7 +105,7 @@ class Fit:
     choice: Choice  #: who learned
     model: Pipeline  #: preparation and classifier
     audit: AuditFigures | None  #: what the audit says; None: there was none
-    judged: HeldOut  #: each given label, guessed by a model that has not seen it
+    held_out: HeldOut  #: each given label, predicted by a model that has not seen it
     prior: PriorFigures  #: what was told of the class shares
     guesses: GuessFigures | None  #: a column that guesses the label; None: there is no such column
     explainer: Explainer  #: which columns matter, and why a row has its label
@@ -220,7 +220,7 @@ def learn(
         choice=choice,
         model=model,
         audit=audit,
-        judged=judged,
+        held_out=judged,
         prior=PriorFigures(told, classifier.class_prior_ is not None),
         guesses=guesses,
         explainer=explained,

@@ -29,7 +29,7 @@ _N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
 def summarize(result: LabeledTable) -> Summary:
     """The summary of ``label_table``; what the less obvious keys hold stands beside them."""
     preparation, classifier = result.model[0], result.model[-1]
-    counts, judged, found = result.counts, result.judged, result.explainer
+    counts, judged, found = result.counts, result.held_out, result.explainer
     names = _naming_columns(result)
     return {
         "rows": counts.n,
