@@ -292,7 +292,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         network = self.network_.astype(
             np.float64
         )  # a row then scores the same alone and in a batch
-        for rows in _chunks(X.shape[0], 2 * network.widest):
+        for rows in _chunks(X.shape[0], 2 * max(network.widths)):
             with one_thread("blas"):  # matrices are small: two threads would wait for each other
                 logits = network.logits(self._standardized(X[rows]), heads)
             yield logits
@@ -317,7 +317,7 @@ def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) 
     theirs = getattr(other, "network_", None)
     if not (
         isinstance(theirs, Network)
-        and theirs.shapes() == network.shapes()
+        and theirs.widths == network.widths
         and np.array_equal(other.classes_, classes)
     ):
         raise ValueError(

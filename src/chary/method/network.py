@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import ceil, prod, sqrt
+from math import ceil, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,7 @@ from chary.method.confidence import Floats
 
 # Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21
-# Rows that go through the layers in one matrix when they are scored: small products are the quicker
-# ones.
+# Rows in one matrix when rows are scored; the products of small matrices are faster.
 _MATRIX_ROWS = 128
 
 
@@ -32,7 +31,7 @@ class Losses(NamedTuple):
     similarity: Any  #: mean T-similarity of the diverse heads on unlabelled rows
 
     def total(self, gamma: float = 1.0) -> Any:
-        """What training minimises: similarity counts ``gamma`` times."""
+        """Sum the terms; similarity counts ``gamma`` times."""
         return self.supervised + self.ensemble + gamma * self.similarity
 
 
@@ -44,7 +43,10 @@ class Layer(NamedTuple):
 
 
 def default_hidden_sizes(n_features: int) -> tuple[int, ...]:
-    """The paper's backbone: d//2, d//4, d//8 for wide data, 128, 32 for d <= 50."""
+    """Return the widths of the paper's backbone for d features.
+
+    They are d//2, d//4 and d//8 for wide data, and 128 and 32 for d <= 50.
+    """
     if n_features > 50:
         return n_features // 2, n_features // 4, n_features // 8
     return 128, 32
@@ -77,27 +79,24 @@ class Network:
         self.hidden_sizes = tuple(hidden_sizes)
         self.n_classes = n_classes
         self.n_heads = n_heads
-        self.params = np.zeros(sum(prod(shape) for shape in self.shapes()), dtype)
-
-    def shapes(self) -> list[tuple[int, ...]]:
-        """Shapes of the weights and biases, layer by layer."""
-        widths = (self.n_features, *self.hidden_sizes, (1 + self.n_heads) * self.n_classes)
-        return [shape for n_in, n_out in pairwise(widths) for shape in ((n_in, n_out), (n_out,))]
+        n_params = sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.widths))
+        self.params = np.zeros(n_params, dtype)
 
     @property
-    def widest(self) -> int:
-        """Size of the longest vector that a row becomes on its way."""
-        return max(self.n_features, *self.hidden_sizes, (1 + self.n_heads) * self.n_classes)
+    def widths(self) -> tuple[int, ...]:
+        """Widths of the inputs, of every hidden layer and of the heads' logits."""
+        return self.n_features, *self.hidden_sizes, (1 + self.n_heads) * self.n_classes
 
     def layers(self, flat: Floats) -> list[Layer]:
-        """Views of a flat buffer (parameters or gradient) as layers; the last one holds the heads."""
-        shapes = self.shapes()
-        ends = np.cumsum([prod(shape) for shape in shapes])
-        views = [
-            flat[end - prod(shape) : end].reshape(shape)
-            for shape, end in zip(shapes, ends, strict=True)
-        ]
-        return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]
+        """View a flat buffer (parameters or gradient) as layers; the last one holds the heads."""
+        layers = []
+        start = 0
+        for n_in, n_out in pairwise(self.widths):
+            end = start + n_in * n_out
+            weight = flat[start:end].reshape(n_in, n_out)
+            start = end + n_out
+            layers.append(Layer(weight, bias=flat[end:start]))
+        return layers
 
     def initialize(self, rng: np.random.Generator) -> None:
         """Draw weights and biases uniformly from +-1/sqrt(fan_in)."""
@@ -107,40 +106,48 @@ class Network:
             bias[:] = rng.uniform(-bound, bound, bias.shape)
 
     def reorder_classes(self, order: NDArray[np.intp]) -> None:
-        """Move the outputs of every head so that class order[i] comes to stand at i."""
-        for view in self.layers(self.params)[-1]:
-            by_class = view.reshape(*view.shape[:-1], 1 + self.n_heads, self.n_classes)
+        """Reorder the outputs of every head: class ``order[i]`` moves to i."""
+        for params in self.layers(self.params)[-1]:
+            by_class = params.reshape(*params.shape[:-1], 1 + self.n_heads, self.n_classes)
             by_class[:] = by_class[..., order]
 
     def astype(self, dtype: DTypeLike) -> Network:
-        """A copy that computes in another precision."""
-        other = Network(self.n_features, self.hidden_sizes, self.n_classes, self.n_heads, dtype)
-        other.params[:] = self.params
-        return other
+        """Return a copy that computes in another precision."""
+        copy = Network(self.n_features, self.hidden_sizes, self.n_classes, self.n_heads, dtype)
+        copy.params[:] = self.params
+        return copy
 
     def logits(self, X: Floats, heads: slice = slice(None)) -> Floats:
-        """Logits of the chosen heads, (n, number of heads, C); ``slice(1)`` is the prediction head alone.
+        """Compute the logits of the chosen heads, (n, number of heads, C).
 
-        Rows are columns of matrices here, so that one output of all rows is one run of memory.
+        ``slice(1)`` is the prediction head alone.
         """
-        n_rows, chosen = len(X), range(1 + self.n_heads)[heads]
-        wanted = slice(chosen.start * self.n_classes, chosen.stop * self.n_classes)
-        padded = np.zeros(
-            (-(-n_rows // _MATRIX_ROWS), _MATRIX_ROWS, self.n_features), self.params.dtype
-        )
-        padded.reshape(-1, self.n_features)[:n_rows] = X
-        values = np.ascontiguousarray(padded.transpose(0, 2, 1))  # (matrices, d, rows of each)
-        *backbone, (weight, bias) = self.layers(self.params)
+        *backbone, head_layer = self.layers(self.params)
+        chosen_heads = range(1 + self.n_heads)[heads]
+        outputs = slice(chosen_heads.start * self.n_classes, chosen_heads.stop * self.n_classes)
+        chosen_outputs = Layer(head_layer.weight[:, outputs], head_layer.bias[outputs])
+
+        # Rows are columns of small matrices: one output of all rows is then one run of memory.
+        n_rows = len(X)
+        n_matrices = ceil(n_rows / _MATRIX_ROWS)
+        padded = np.zeros((n_matrices * _MATRIX_ROWS, self.n_features), self.params.dtype)
+        padded[:n_rows] = X
+        matrices = padded.reshape(n_matrices, _MATRIX_ROWS, self.n_features)
+        values = np.ascontiguousarray(matrices.transpose(0, 2, 1))  # (matrices, d, 128)
+
         for layer in backbone:
-            values = np.ascontiguousarray(layer.weight.T) @ values
-            values += layer.bias[:, None]
+            values = _apply_to_columns(layer, values)  # (matrices, h, 128)
             np.maximum(values, 0.0, out=values)
-        values = np.ascontiguousarray(weight[:, wanted].T) @ values
-        values += bias[wanted, None]
-        outputs = values.transpose(1, 0, 2).reshape(values.shape[1], len(values) * _MATRIX_ROWS)[
-            :, :n_rows
-        ]
-        return outputs.reshape(len(chosen), self.n_classes, n_rows).transpose(2, 0, 1)
+        values = _apply_to_columns(chosen_outputs, values)
+        by_output = values.transpose(1, 0, 2).reshape(len(chosen_heads), self.n_classes, -1)
+        return by_output[..., :n_rows].transpose(2, 0, 1)
+
+
+def _apply_to_columns(layer: Layer, values: Floats) -> Floats:
+    """Apply a layer to matrices (matrices, n_in, rows) in which a row is a column."""
+    outputs = np.ascontiguousarray(layer.weight.T) @ values
+    outputs += layer.bias[:, None]
+    return outputs
 
 
 def loss_and_gradient(
@@ -152,7 +159,7 @@ def loss_and_gradient(
     n_heads: int,
     gamma: float,
 ) -> Losses:
-    r"""Losses on a batch, and the gradient of their total, written into ``gradients``.
+    r"""Compute the losses on a batch, and the gradient of their total.
 
     .. math:: \frac1B \sum_i w_i \, \mathrm{ce}(h_0(x_i), y_i)
         + \frac{1}{BM} \sum_i w_i \sum_{m \ge 1} \mathrm{ce}(h_m(x_i), y_i)
@@ -174,6 +181,7 @@ def loss_and_gradient(
     gamma : float
         Strength of the diversity term.
     """
+    # Forward.
     *backbone, head_layer = layers
     activations = [X]
     for layer in backbone:
@@ -181,17 +189,18 @@ def loss_and_gradient(
         hidden += layer.bias
         activations.append(np.maximum(hidden, 0, out=hidden))
     features = activations[-1]
-    logits = features @ head_layer.weight
-    logits += head_layer.bias
-    logits = logits.reshape(len(X), 1 + n_heads, -1)  # (n, 1 + M, C)
+    outputs = features @ head_layer.weight  # (n, (1 + M) C)
+    outputs += head_layer.bias
+    logits = outputs.reshape(len(X), 1 + n_heads, -1)  # (n, 1 + M, C), a view
 
+    # Backward; ``outputs`` becomes the gradient of the logits.
     losses = _losses_and_logit_gradient(logits, codes, weights, gamma)
-    n_labeled, n_classes = len(codes), logits.shape[-1]
-    delta = logits.reshape(len(X), -1)  # (n, (1 + M) C), now the gradient of the logits
-    _linear_gradient(features, delta, gradients[-1])
+    _linear_gradient(features, outputs, gradients[-1])
 
-    # Only the prediction head's labelled rows go back through the backbone.
-    delta = delta[:n_labeled, :n_classes] @ head_layer.weight[:, :n_classes].T  # (B, h)
+    # The prediction head alone goes back through the backbone, and only on labelled rows.
+    n_labeled = len(codes)
+    n_classes = logits.shape[-1]
+    delta = outputs[:n_labeled, :n_classes] @ head_layer.weight[:, :n_classes].T  # (B, h)
     for depth in reversed(range(len(backbone))):
         delta *= activations[depth + 1][:n_labeled] > 0
         _linear_gradient(activations[depth][:n_labeled], delta, gradients[depth])
@@ -203,11 +212,9 @@ def loss_and_gradient(
 def _losses_and_logit_gradient(
     logits: Floats, codes: NDArray[np.intp], weights: Floats, gamma: float
 ) -> Losses:
-    """Losses from the logits (n, 1 + M, C), which are overwritten by their gradient."""
-    n_labeled, n_heads = len(codes), logits.shape[1] - 1
-    n_unlabeled = len(logits) - n_labeled
+    """Compute losses from logits (n, 1 + M, C), which become their gradient."""
+    n_labeled = len(codes)
     rows = np.arange(n_labeled)
-
     logits -= logits.max(axis=-1, keepdims=True)
     true_logits = logits[rows, :, codes]  # (B, 1 + M)
     probs = np.exp(logits, out=logits)
@@ -217,26 +224,40 @@ def _losses_and_logit_gradient(
     cross_entropy = np.log(normalizer[:n_labeled, :, 0]) - true_logits  # (B, 1 + M)
     head_losses = weights @ cross_entropy / n_labeled  # (1 + M,)
 
-    labeled = probs[:n_labeled]
-    labeled[rows, :, codes] -= 1
-    labeled *= (weights / n_labeled)[:, None, None]
-    labeled[:, 1:] /= n_heads
+    # Labelled rows: the gradient of a cross-entropy is the probabilities less the one-hot label.
+    gradient = probs[:n_labeled]  # (B, 1 + M, C)
+    gradient[rows, :, codes] -= 1
+    gradient *= (weights / n_labeled)[:, None, None]
+    gradient[:, 1:] /= len(head_losses) - 1
 
-    if n_unlabeled == 0:
-        return Losses(float(head_losses[0]), float(head_losses[1:].mean()), 0.0)
-    probs[n_labeled:, 0] = 0
-    head_probs = probs[n_labeled:, 1:]  # (U, M, C)
-    others = head_probs.sum(axis=1, keepdims=True) - head_probs  # what the other heads say
-    agreement = (head_probs * others).sum(axis=-1, keepdims=True)  # (U, M, 1)
-    n_pairs = n_unlabeled * n_heads * (n_heads - 1)
-    similarity = float(agreement.sum()) / n_pairs
-    others -= agreement
-    others *= 2 * gamma / n_pairs
-    head_probs *= others
+    # Unlabelled rows teach the diverse heads alone.
+    similarity = 0.0
+    if len(probs) > n_labeled:
+        probs[n_labeled:, 0] = 0
+        similarity = _similarity_and_logit_gradient(probs[n_labeled:, 1:], gamma)
     return Losses(float(head_losses[0]), float(head_losses[1:].mean()), similarity)
 
 
+def _similarity_and_logit_gradient(probs: Floats, gamma: float) -> float:
+    r"""Compute the mean T-similarity; probabilities (U, M, C) become its gradient.
+
+    Through the softmax of head m, with :math:`o_m = \sum_{k \ne m} h_k`, it is
+    :math:`2 \gamma \, h_m \, (o_m - h_m^\top o_m) / (U M (M - 1))`.
+    """
+    n_rows, n_heads, _ = probs.shape
+    n_pairs = n_rows * n_heads * (n_heads - 1)
+    sum_of_others = probs.sum(axis=1, keepdims=True) - probs  # (U, M, C)
+    agreement = (probs * sum_of_others).sum(axis=-1, keepdims=True)  # (U, M, 1)
+    similarity = float(agreement.sum()) / n_pairs
+
+    gradient = np.subtract(sum_of_others, agreement, out=sum_of_others)
+    gradient *= 2 * gamma / n_pairs
+    probs *= gradient
+    return similarity
+
+
 def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:
+    """Write a layer's gradient, from its inputs (n, n_in) and that of its outputs (n, n_out)."""
     np.matmul(inputs.T, delta, out=gradient.weight)
     np.sum(delta, axis=0, out=gradient.bias)
 
@@ -283,44 +304,44 @@ def train(
     array of shape (n_steps, 3)
         The terms of ``Losses`` on the batch of every step.
     """
-    picks = draw_batches(len(labeled), batch_size, n_steps, rng)  # (n_steps, B)
-    extra = unlabeled[
-        draw_batches(len(unlabeled), unlabeled_batch_size, n_steps, rng)
-    ]  # (n_steps, U)
-    numbers = np.hstack([labeled[picks], extra])  # (n_steps, B + U)
+    labeled_batches = draw_batches(len(labeled), batch_size, n_steps, rng)  # (n_steps, B)
+    unlabeled_batches = draw_batches(len(unlabeled), unlabeled_batch_size, n_steps, rng)
+    rows = np.hstack([labeled[labeled_batches], unlabeled[unlabeled_batches]])  # (n_steps, B + U)
 
     gradient = np.empty_like(network.params)
-    layers, gradients = network.layers(network.params), network.layers(gradient)
+    layers = network.layers(network.params)
+    gradients = network.layers(gradient)
     optimizer = Adam(network.params, learning_rate, weight_decay)
     losses = np.empty((n_steps, 3))
-    steps_per_block = max(1, _BLOCK_NUMBERS // (numbers.shape[1] * network.n_features))
-    with (
-        one_thread("blas"),
-        np.errstate(over="ignore", invalid="ignore"),
-    ):  # checked once, at the end
+    steps_per_block = max(1, _BLOCK_NUMBERS // (rows.shape[1] * network.n_features))
+
+    # Overflow is looked for once, at the end.
+    with one_thread("blas"), np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, n_steps, steps_per_block):
-            block = numbers[start : start + steps_per_block]
+            block = rows[start : start + steps_per_block]
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
-            for step, X_batch in enumerate(X_block, start):
-                batch = picks[step]
+            for step, X in enumerate(X_block, start):
+                batch = labeled_batches[step]
                 losses[step] = loss_and_gradient(
-                    layers, gradients, X_batch, codes[batch], weights[batch], network.n_heads, gamma
+                    layers, gradients, X, codes[batch], weights[batch], network.n_heads, gamma
                 )
                 optimizer.step(gradient)
-    if not all(
-        np.isfinite(numbers).all() for numbers in (losses, network.params, optimizer.second)
-    ):
-        raise ValueError(
-            "Training diverged: numbers grew beyond what their type can hold; "
-            "lower learning_rate, weight_decay or gamma, or rescale X (standardize=True does)."
-        )
+
+    for numbers in (losses, network.params, optimizer.second_moment):
+        if not np.isfinite(numbers).all():
+            raise ValueError(
+                "Training diverged: numbers grew beyond what their type can hold; "
+                "lower learning_rate, weight_decay or gamma, or rescale X (standardize=True does)."
+            )
     return losses
 
 
 def draw_batches(
     n_rows: int, size: int, n_steps: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Row numbers for every step, (n_steps, min(size, n_rows)): shuffled passes over all rows, end to end.
+    """Draw row numbers for every step, (n_steps, min(size, n_rows)).
+
+    The batches are cut from shuffled passes over all rows, laid end to end.
 
     >>> draw_batches(3, 2, 3, np.random.default_rng(0))
     array([[2, 0],
@@ -336,36 +357,46 @@ def draw_batches(
 
 
 class Adam:
-    """Adam with decoupled weight decay on one flat buffer, all in place.
+    r"""Adam with decoupled weight decay on one flat buffer, all in place.
 
-    The moments are kept without their factors 1 - beta, which the step size and epsilon take up
-    instead: ten passes over the buffer a step and no temporary.
+    With gradients g and step t the update is
+
+    .. math:: \theta \leftarrow \theta - \eta \, \frac{m / (1 - \beta_1^t)}
+        {\sqrt{v / (1 - \beta_2^t)} + \epsilon}
+
+    The moments are kept without their factors, :math:`m = (1 - \beta_1) \sum_s \beta_1^{t-s} g_s`
+    and so for v: the step size and epsilon take the factors up. That is ten passes over the buffer
+    a step and no temporary.
     """
 
-    beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+    beta1 = 0.9
+    beta2 = 0.999
+    epsilon = 1e-8
 
     def __init__(self, params: Floats, learning_rate: float, weight_decay: float = 0.0) -> None:
         self.params = params
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.n_steps = 0
-        self.first = np.zeros_like(params)
-        self.second = np.zeros_like(params)
+        self.first_moment = np.zeros_like(params)  # m / (1 - beta1)
+        self.second_moment = np.zeros_like(params)  # v / (1 - beta2)
 
     def step(self, gradient: Floats) -> None:
         """Update the parameters; ``gradient`` is used as scratch space."""
         self.n_steps += 1
-        rms_factor = sqrt((1 - self.beta2) / (1 - self.beta2**self.n_steps))
         mean_factor = (1 - self.beta1) / (1 - self.beta1**self.n_steps)
+        rms_factor = sqrt((1 - self.beta2) / (1 - self.beta2**self.n_steps))
         if self.weight_decay:
             self.params *= 1 - self.learning_rate * self.weight_decay
-        self.first *= self.beta1
-        self.first += gradient
+
+        self.first_moment *= self.beta1
+        self.first_moment += gradient
         np.square(gradient, out=gradient)
-        self.second *= self.beta2
-        self.second += gradient
-        np.sqrt(self.second, out=gradient)
-        gradient += self.epsilon / rms_factor
-        np.divide(self.first, gradient, out=gradient)
-        gradient *= self.learning_rate * mean_factor / rms_factor
-        self.params -= gradient
+        self.second_moment *= self.beta2
+        self.second_moment += gradient
+
+        update = np.sqrt(self.second_moment, out=gradient)
+        update += self.epsilon / rms_factor
+        np.divide(self.first_moment, update, out=update)
+        update *= self.learning_rate * mean_factor / rms_factor
+        self.params -= update
