@@ -155,7 +155,7 @@ def test_labels_are_judged_without_them(tmp_path, monkeypatch):
     frame.write_csv(tmp_path / "t.csv")
     for kept in (True, False):
         monkeypatch.setattr(
-            Source, "_is_kept", lambda self, kept=kept: self._kept is not None or kept
+            Source, "_may_read_whole", lambda self, kept=kept: self._whole is not None or kept
         )
         source = open_source(tmp_path / "t.csv", reserved=())
         assert (source.n_rows, source.n_filled, source.blank_numbers.tolist()) == (251, 200, places)

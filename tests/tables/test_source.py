@@ -60,7 +60,7 @@ def in_one(source, columns=None):
 
 @pytest.mark.parametrize("kind", [*KINDS, EXCEL])
 def test_a_file_of_any_kind_has_the_same_cells_however_it_is_read(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(module, "_KEPT", 0)
+    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
     path = written(tmp_path / f"t.{kind}", kind)
     whole, source = read_table(path), open_source(path)
     assert (whole.notes, whole.files) == ((), (str(path),))
@@ -99,7 +99,7 @@ def test_of_a_small_file_nothing_is_read_twice_and_of_parquet_no_more_than_is_as
 ):
     source = open_source(written(tmp_path / "t", kind))
     assert (source.n_rows, len(source.column("x"))) == (ROWS, ROWS)
-    assert (source._kept is not None) == (kind == "csv")
+    assert (source._whole is not None) == (kind == "csv")
     read = next(source.batches()).table.frame.height
     assert (read == ROWS) == (kind == "csv")
 
@@ -260,7 +260,7 @@ def test_standard_input_is_a_table_of_any_kind(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_file_that_changes_between_two_looks_is_refused(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(module, "_KEPT", 0)
+    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
     path = written(tmp_path / f"t.{kind}", kind)
     source = open_source([str(path)])
     assert source.names == FRAME.columns
@@ -452,7 +452,7 @@ def folder_of(path, *frames, kind="parquet"):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_files_of_a_folder_are_one_table(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(module, "_KEPT", 0)
+    monkeypatch.setattr(module, "_SMALL_BYTES", 0)
     path = folder_of(tmp_path / "in", FRAME, FRAME.select("x", "text", "id"), FRAME, kind=kind)
     source, table = open_source(path), read_table(path)
     assert table.frame.equals(pl.concat([FRAME] * 3))

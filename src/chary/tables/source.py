@@ -1,8 +1,8 @@
-"""Anything that holds a table, opened once and read as often as asked: at once, in batches, by row or by column.
+"""Sources of tables, read as often as asked: whole, in batches, by row or by column.
 
 A source is a data frame, a file, several files, a folder, a pattern, or standard input. This is the
-only door for untrusted files: whatever is wrong with one ends in a ``TableError``, one sentence
-that says what was found, where, and what to do.
+only door for untrusted files: a file that cannot be read ends in a ``TableError``, one sentence
+that says what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,27 +45,37 @@ from chary.tables.table import (
 )
 from chary.tables.target import folded
 
+# What stands for standard input where a path is expected.
 STDIN = "-"
-MOST_BYTES = 64 << 20  # of text in a block
 GivenPath = str | os.PathLike[str]
-# What chary itself writes next to a table, which is no part of the next one.
+
+# Files that chary itself writes next to a table; a folder is read without them.
 _OUTPUT = re.compile(
     r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.gz)?$"
     r"|\.(audit|check|judge)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
 )
-# What labelling a table in memory takes: so many bytes for each that its cells do, and what Python
-# itself needs.
-_GROWTH, _BASE = 3, 300 << 20
-# A file that is read as a whole may have one byte for so many that may be used: unpacked and read
-# it takes more.
+
+# Bytes of cells in a block of rows, see ``in_blocks``.
+_BLOCK_BYTES = 64 << 20
+# Labelling a table in memory takes this many bytes for each byte of its cells ...
+_GROWTH = 3
+# ... and Python, NumPy and Polars themselves take this.
+_BASE_BYTES = 300 << 20
+# A file that can only be read as a whole takes up to this many bytes for each of its own, unpacked.
 _WHOLE_GROWTH = 12
-_FIRST_ROWS = 2**12  # of a Parquet file, by which the size of its cells is told
-_KEPT = 64 << 20  # bytes of files that are read once and kept, where rows or columns are asked for
-_NAMED = 6
-# What is written before sums.
-_SUMS = (
-    "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "insgesamt", "somme",
-    "totale", "suma", "totaal", "totalt", "razem", "итого", "всего", "合計", "合计",
+# Text takes at most this many bytes in memory for each of its own, numbers in JSON lines included.
+_TEXT_GROWTH = 4
+# First rows of a Parquet file, from which the size of all its cells is estimated.
+_FIRST_ROWS = 2**12
+# Files up to this size are read once and kept, even if only some rows or columns are asked for.
+_SMALL_BYTES = 64 << 20
+# Files that a note names; of more, the first ones and the last.
+_NAMED_FILES = 6
+# What people write before sums.
+_SUM_WORDS = (
+    "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme",
+    "insgesamt", "somme", "totale", "suma", "totaal", "totalt", "razem", "итого",
+    "всего", "合計", "合计",
 )  # fmt: skip
 
 
@@ -80,14 +90,14 @@ def open_source(
     name: str | None = None,
     reserved: Sequence[str] = ADDED_COLUMNS,
 ) -> Source:
-    """Open whatever holds a table; of files, no more than their beginnings is read.
+    """Open a table; of files, only the beginnings are read.
 
     Parameters
     ----------
-    data : Table, path, sequence of paths, mapping of columns, or data frame of any library that speaks Arrow
-        A path may be a file of any kind, also one in gzip; a folder, or a pattern such as
-        ``"in/*.csv"``: files of one kind with the same columns, one table in the order of their
-        names; or ``"-"``, standard input.
+    data : Table, path, sequence of paths, mapping of columns, or data frame
+        A data frame of any library that speaks Arrow. A path may be a file of any kind, also one in
+        gzip; a folder, or a pattern such as ``"in/*.csv"``: files of one kind with the same
+        columns, one table in the order of their names; or ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
@@ -111,64 +121,59 @@ def open_source(
     >>> source.n_rows, source.rows([2, 0], ["age"])["age"].to_list()
     (3, [23, 31])
     """
-    how = Reading(delimiter, encoding, sheet, header_row)
+    reading = Reading(delimiter, encoding, sheet, header_row)
     if isinstance(data, Table):
-        return Source([], [], how, reserved, memory, _kept=data)
-    if not _are_paths(data):
-        name = name or "the table"
-        if told := how.as_given():
-            raise TableError(f"{Parameter(next(iter(told)))} only applies to files; leave it out.")
-        table = _usable(Table(from_dataframe(data), name), reserved)
-        _refuse_sums(table)
-        return Source([], [], how, reserved, memory, _kept=table)
+        return Source([], [], reading, reserved, memory, _whole=data)
+    if _are_paths(data):
+        return _open_files(data, reading, reserved, memory, name)
+
+    name = name or "the table"
+    for option in reading.as_given():
+        raise TableError(f"{Parameter(option)} only applies to files; leave it out.")
+    table = Table(from_dataframe(data), name)
+    _refuse_unusable(table, reserved)
+    _refuse_sums(table)
+    return Source([], [], reading, reserved, memory, _whole=table)
+
+
+def _open_files(
+    data: GivenPath | Sequence[GivenPath],
+    reading: Reading,
+    reserved: Sequence[str],
+    memory: int,
+    name: str | None,
+) -> Source:
+    """Open files, folders and patterns as one table."""
+    delimiter = reading.delimiter
     if delimiter is not None and (
         len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()
     ):
         raise TableError(
             f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'."
         )
-    given = [os.fspath(one) for one in ([data] if isinstance(data, (str, os.PathLike)) else data)]
-    if not given:
+    paths = [os.fspath(path) for path in _as_list(data)]
+    if not paths:
         raise TableError("No file was given; give one at least.")
-    found, notes = find_files(given)
-    if name and len(found) == 1 and found[0].path is not None:
-        found = [replace(found[0], name=name)]
-    looked_into = [look_into(file if file.path else _standard_input()) for file in found]
-    for file, format in looked_into:
-        if sheet is not None and format.name != "xlsx":
+
+    files_given, notes = find_files(paths)
+    if name and len(files_given) == 1 and files_given[0].path is not None:
+        files_given = [replace(files_given[0], name=name)]
+
+    files = []
+    formats = []
+    for file_given in files_given:
+        file, format = look_into(file_given if file_given.path else _standard_input())
+        files.append(file)
+        formats.append(format)
+    for file, format in zip(files, formats, strict=True):
+        if reading.sheet is not None and format.name != "xlsx":
             raise TableError(
                 f"{file.name} is {format.words} without sheets; leave {Parameter('sheet')} out."
             )
-    files, formats = [file for file, _ in looked_into], [format for _, format in looked_into]
-    facts = {
-        "path": given[0],
-        "more_paths": tuple(given[1:]),
-        "files": tuple(str(file.path) for file in files if file.path),
-        "read_with": how.as_given(),
-    }
-    return Source(files, formats, how, reserved, memory, facts, notes)
 
-
-def flattened(source: Source) -> Source:
-    """The same table with the fields of records as columns of their own, as ``output.label``, if it has records.
-
-    It is read as a whole then.
-
-    >>> flattened(open_source(pl.DataFrame({"id": [1], "output": [{"label": "a"}]}))).names
-    ['id', 'output.label']
-    """
-    if not any(isinstance(dtype, pl.Struct) for dtype in source.table.frame.dtypes):
-        return source
-    table = source.read()
-    frame = table.frame
-    try:
-        while records := [cells.name for cells in frame if isinstance(cells.dtype, pl.Struct)]:
-            frame = frame.unnest(records, separator=".")
-    except pl.exceptions.DuplicateError:
-        raise TableError(
-            f"{table.name} has a column and a field of the same name; rename one of them."
-        ) from None
-    return open_source(replace(table, frame=frame), reserved=())
+    names = tuple(str(file.path) for file in files if file.path)
+    origin = _Origin(paths[0], tuple(paths[1:]), names, reading.as_given())
+    return Source(files, formats, reading, reserved, memory, origin, notes)
 
 
 def read_table(
@@ -179,7 +184,9 @@ def read_table(
     sheet: str | None = None,
     header_row: int | None = None,
 ) -> Table:
-    """Read a table from files: CSV, Parquet, JSON lines or Excel, whichever their content says they are.
+    """Read a table from CSV, Parquet, JSON lines or Excel files.
+
+    The content of a file says which it is, not its name.
 
     Parameters
     ----------
@@ -198,213 +205,279 @@ def read_table(
         The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds
         it: the first row, unless that is empty or a title.
     """
-    paths = path if isinstance(path, (str, os.PathLike)) else list(path)
-    return open_source(paths, **Reading(delimiter, encoding, sheet, header_row).as_given()).read()
+    return open_source(
+        _as_list(path),
+        delimiter=delimiter,
+        encoding=encoding,
+        sheet=sheet,
+        header_row=header_row,
+    ).read()
+
+
+def flattened(source: Source) -> Source:
+    """Give the fields of records columns of their own, such as ``output.label``.
+
+    A table with records is read as a whole for that; any other source is returned unchanged.
+
+    >>> records = pl.DataFrame({"id": [1], "output": [{"label": "a"}]})
+    >>> flattened(open_source(records)).names
+    ['id', 'output.label']
+    """
+    if not _record_columns(source.table.frame):
+        return source
+    table = source.read()
+    frame = table.frame
+    try:
+        while records := _record_columns(frame):  # a record may hold records
+            frame = frame.unnest(records, separator=".")
+    except pl.exceptions.DuplicateError:
+        raise TableError(
+            f"{table.name} has a column and a field of the same name; rename one of them."
+        ) from None
+    return open_source(replace(table, frame=frame), reserved=())
+
+
+def _record_columns(frame: pl.DataFrame) -> list[str]:
+    return [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct)]
+
+
+class _Origin(NamedTuple):
+    """Where the files of a table came from: fields of ``Table``."""
+
+    path: str = ""
+    more_paths: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    read_with: Mapping[str, Any] = {}
 
 
 @dataclass(eq=False, repr=False)
 class Source:
     """A table that is read when asked for, as often as asked; see ``open_source``.
 
-    Whatever is read of files that changed since they were opened is refused.
+    Files that changed since they were opened are refused.
     """
 
     files: list[File]  #: none: a data frame
-    _formats: list[Format]
-    _how: Reading
+    _formats: list[Format]  # of each file
+    _reading: Reading
     _reserved: Sequence[str]
     memory: int  #: bytes that reading in batches may take
-    _facts: dict[str, Any] = field(
-        default_factory=dict
-    )  # of the table: which paths were given for it, and so on
-    _notes: Sequence[str] = ()
-    _kept: Table | None = None  # all rows, once they were read as a whole
-    _columns: dict[str, pl.Series] = field(default_factory=dict)  # that were read as a whole
-    _n_rows: int | None = None
+    _origin: _Origin = field(default_factory=_Origin)
+    _notes: Sequence[str] = ()  # on the choice of files
+    _whole: Table | None = None  # all rows, once they were read as a whole
+    _columns: dict[str, pl.Series] = field(default_factory=dict)  # read as a whole, by name
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ what the table is
 
     @cached_property
     def table(self) -> Table:
-        """How it is written, its columns and their types, and notes; it holds no row."""
+        """How the table is written, its columns and their types, and notes; it holds no row."""
         if self._is_whole:
             whole = self.read()
             return replace(whole, frame=whole.frame.clear())
         with self._unchanged():
-            return self._as_given(_joined(self._heads))
+            return self._with_origin(_joined(self._heads))
 
     @property
     def names(self) -> list[str]:
-        """Of the columns."""
+        """Names of the columns."""
         return self.table.frame.columns
 
     def column_named(self, name: str) -> str:
-        """The ``name``, if there is such a column; otherwise an error that suggests the nearest."""
+        """Return the ``name`` of a column, or suggest the nearest one in an error."""
         return column_named(self.table, name)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
-        """How many rows there are; it may have to be read for that."""
-        if self._n_rows is None:
-            if self._is_kept():
-                self._n_rows = self.read().frame.height
-            elif parquet := self._parquet():
-                with self._unchanged():
-                    self._n_rows = parquet.n_rows(self.files[0])
-            else:
-                self._n_rows = sum(
-                    batch.table.frame.height for batch in self.batches(self.names[:1])
-                )
-        return self._n_rows
+        """Number of rows; all of them may have to be read for that."""
+        if self._may_read_whole():
+            return self.read().frame.height
+        parquet = self._parquet()
+        if parquet is not None:
+            with self._unchanged():
+                return parquet.n_rows(self.files[0])
+        return sum(batch.table.frame.height for batch in self.batches(self.names[:1]))
 
     @cached_property
     def n_bytes(self) -> int:
-        """Bytes that its cells take in memory, about, by its first rows."""
+        """Bytes that the cells take in memory, estimated from the first rows."""
         if self._is_whole:
             return total_bytes(self.read().frame)
-        if parquet := self._parquet():  # of which Polars reads far ahead if it is asked for batches
-            with self._unchanged():
-                n_rows = parquet.n_rows(self.files[0])
-                n_first = min(n_rows, _FIRST_ROWS)
-                if not n_rows:
-                    return 0
-                first_rows = parquet.rows(self.files[0], range(n_first), self.names)
-            return int(total_bytes(first_rows) * n_rows / n_first)
-        first = next(self.batches())
-        return int(total_bytes(first.table.frame) / max(first.share, 1e-9))
+
+        # Polars reads far ahead in a Parquet file if it is asked for batches.
+        if self._parquet() is not None:
+            n_first = min(self.n_rows, _FIRST_ROWS)
+            if n_first == 0:
+                return 0
+            return int(total_bytes(self.rows(range(n_first))) * self.n_rows / n_first)
+
+        first_batch = next(self.batches())
+        return int(total_bytes(first_batch.table.frame) / max(first_batch.share, 1e-9))
 
     @property
     def needed(self) -> int:
-        """Bytes of memory that it would take to label it at once, about."""
-        return _BASE + _GROWTH * self.n_bytes
+        """Bytes of memory that labelling all rows at once would take, about."""
+        return _BASE_BYTES + _GROWTH * self.n_bytes
 
     def exceeds(self, memory: int) -> bool:
-        """Whether it has to be read in batches, as labelling it at once would take more than ``memory`` bytes.
+        """Tell whether labelling all rows at once would take more than ``memory`` bytes.
 
-        What is wrong with a file is not said here but by whoever reads it.
+        False for what can only be read as a whole, and for damaged files: the reader refuses those.
         """
         if self._is_whole or any(file.path is None for file in self.files):
             return False
         return self._takes_more_than(memory)
 
     def _takes_more_than(self, memory: int) -> bool:
-        is_text = all(kind.name in ("csv", "jsonl") for kind in self._formats)
-        # Text takes no more than four times its size, numbers in JSON lines included.
-        if (
-            is_text
-            and not any(file.packed for file in self.files)
-            and _BASE + 4 * _GROWTH * self._size <= memory
-        ):
-            return False
+        # The size of plain text files bounds what they take, without a look at their cells.
+        is_text = all(format.name in ("csv", "jsonl") for format in self._formats)
+        if is_text and not any(file.packed for file in self.files):
+            most_bytes = _BASE_BYTES + _GROWTH * _TEXT_GROWTH * self._size
+            if most_bytes <= memory:
+                return False
         try:
             return self.needed > memory
         except TableError:
             return False
 
-    # ------------------------------------------------------------ what is in it
+    # ------------------------------------------------------------ its rows and columns
 
     def read(self) -> Table:
-        """All rows; they are kept."""
-        if self._kept is None:
+        """Read all rows, and keep them."""
+        if self._whole is None:
             with self._unchanged():
-                # A format that cannot be read in batches looks at the size of its content by
-                # itself.
-                if self._in_batches and self._takes_more_than(free_memory()):
-                    remedy = "give a part of it, or label it on the command line, which reads such a table in parts"
-                    refuse_beyond_memory(self.table.name, self.needed, remedy)
-                tables = self._of_each_file(lambda file, kind: kind.read(file, self._how))
-                self._kept = _usable(self._as_given(_joined(tables)), self._reserved)
-                _refuse_sums(self._kept)
-        return self._kept
+                self._whole = self._read_files()
+        return self._whole
+
+    def _read_files(self) -> Table:
+        # A format that cannot be read in batches looks at the size of its content by itself.
+        if self._in_batches and self._takes_more_than(free_memory()):
+            remedy = (
+                "give a part of it, or label it on the command line, which reads such a table in "
+                "parts"
+            )
+            refuse_beyond_memory(self.table.name, self.needed, remedy)
+        tables = self._from_each_file(lambda file, format: format.read(file, self._reading))
+        table = self._with_origin(_joined(tables))
+        _refuse_unusable(table, self._reserved)
+        _refuse_sums(table)
+        return table
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
-        """All rows, in order, of all columns or those of ``columns`` that there are; never in memory as a whole.
+        """Read all rows in order, never holding all of them in memory.
 
-        A file of a kind that has to be read as a whole is refused if it is too large for that.
+        A file of a format that has to be read as a whole is refused if it is too large for that.
+
+        Parameters
+        ----------
+        columns : sequence of str, default=None
+            Columns to read, if they exist; None: all.
         """
         if self._is_whole:
-            table = self._kept or self._read_if_small()
-            yield Batch(_selected(replace(self.table, frame=table.frame), columns), 1.0)
+            whole = self._whole or self._read_if_small()
+            yield Batch(_selected(replace(self.table, frame=whole.frame), columns), 1.0)
             return
-        n_rows, size, last = 0, [max(1, file.size) for file in self.files], None
+
+        sizes = [max(1, file.size) for file in self.files]
+        n_rows = 0
+        last_table = None
         with self._unchanged():
-            for place in range(len(self.files)):
-                before = sum(size[:place])
-                for batch in self._file_batches(place, columns):
-                    if not n_rows:
-                        _usable(batch.table, self._reserved)
-                    n_rows, last = n_rows + batch.table.frame.height, batch.table
-                    yield Batch(batch.table, (before + batch.share * size[place]) / sum(size))
-        if last is None:
+            for i, size in enumerate(sizes):
+                size_before = sum(sizes[:i])
+                for table, share in self._file_batches(i, columns):
+                    if n_rows == 0:
+                        _refuse_unusable(table, self._reserved)
+                    n_rows += table.frame.height
+                    last_table = table
+                    yield Batch(table, (size_before + share * size) / sum(sizes))
+        if last_table is None:
             raise TableError(
                 f"{self.table.name} has a header and no rows; there is nothing to label."
             )
-        _refuse_sums(last)
-        self._n_rows = n_rows
+        _refuse_sums(last_table)
+        self.n_rows = n_rows
 
     def rows(self, numbers: Sequence[int], columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Some rows, by ``numbers`` from 0, in this order, of all or some ``columns``."""
+        """Read rows by their ``numbers`` from 0, in this order.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            A row may be asked for several times.
+        columns : sequence of str, default=None
+            None: all.
+        """
         names = self.names if columns is None else list(columns)
         if not len(numbers):
             return self.table.frame.select(names)
-        if self._is_kept():
+        if self._may_read_whole():
             return self.read().frame.select(names)[list(numbers)]
-        if parquet := self._parquet():
+        parquet = self._parquet()
+        if parquet is not None:
             with self._unchanged():
                 return parquet.rows(self.files[0], numbers, names)
-        wanted, n_read = np.asarray(numbers, np.int64), 0
-        order, found = np.unique(wanted), [self.table.frame.select(names)]
+
+        ascending, places = np.unique(np.asarray(numbers, np.int64), return_inverse=True)
+        frames = [self.table.frame.select(names)]
+        n_read = 0
         for batch in self.batches(names):
             frame = batch.table.frame.select(names)
-            there = slice(*np.searchsorted(order, [n_read, n_read + frame.height]))
-            found.append(frame[(order[there] - n_read).tolist()])
+            first, end = np.searchsorted(ascending, [n_read, n_read + frame.height])
+            frames.append(frame[(ascending[first:end] - n_read).tolist()])
             n_read += frame.height
-            if there.stop == len(order):
+            if end == len(ascending):
                 break
         self.refuse_changed()
-        return pl.concat(found)[np.searchsorted(order, wanted).tolist()]
+        return pl.concat(frames)[places.tolist()]
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
-        """Whole columns, by their ``names``; they are kept."""
-        if self._is_kept():
+        """Read whole columns by their ``names``, and keep them."""
+        if self._may_read_whole():
             return self.read().frame.select(names)
-        if new := [name for name in names if name not in self._columns]:
-            frames = [batch.table.frame.select(new) for batch in self.batches(new)]
-            self._columns |= {cells.name: cells for cells in pl.concat(frames, rechunk=True)}
+        new_names = [name for name in names if name not in self._columns]
+        if new_names:
+            frames = [batch.table.frame.select(new_names) for batch in self.batches(new_names)]
+            for cells in pl.concat(frames, rechunk=True):
+                self._columns[cells.name] = cells
         return pl.DataFrame([self._columns[name] for name in names])
 
     def column(self, name: str) -> pl.Series:
-        """A whole column, by its ``name``; it is kept."""
+        """Read a whole column by its ``name``, and keep it."""
         return self.columns([name])[name]
 
     def counts(self, name: str) -> tuple[pl.Series, list[int]]:
-        """The different values of the column ``name``, sorted, and how many rows that are not blank have each."""
+        """Return the distinct values of a column, sorted, and how many rows have each.
+
+        Blank rows do not count.
+        """
         cells = self.filled_columns([name])[name].alias("value")
-        found = cells.to_frame().group_by("value").len("rows").sort("value")
-        return found["value"], found["rows"].to_list()
+        counts = cells.to_frame().group_by("value").len("rows").sort("value")
+        return counts["value"], counts["rows"].to_list()
 
     @cached_property
     def blank_numbers(self) -> NDArray[np.intp]:
-        """Rows in which every cell is empty, by number from 0; of a table of one column that is no reason."""
+        """Numbers from 0 of the rows without a filled cell; a table of one column has none."""
         if len(self.names) == 1:
             return np.empty(0, dtype=np.intp)
-        if self._is_kept():
+        if self._may_read_whole():
             return np.flatnonzero(blank_rows(self.read().frame))
+
         is_blank = np.ones(1, dtype=bool)  # becomes as long as the columns
-        for name in dict.fromkeys([*self._columns, *self.names]):  # those at hand first
-            parts = [blank_rows(batch.table.frame.select(name)) for batch in self.batches([name])]
-            is_blank = is_blank & np.concatenate(parts)
-            if not is_blank.any():  # as in most tables, by one column
+        # Columns at hand come first: in most tables, a single column has a cell in every row.
+        for name in dict.fromkeys([*self._columns, *self.names]):
+            masks = [blank_rows(batch.table.frame.select(name)) for batch in self.batches([name])]
+            is_blank = is_blank & np.concatenate(masks)
+            if not is_blank.any():
                 break
         return np.flatnonzero(is_blank)
 
     @property
     def n_filled(self) -> int:
-        """How many rows there are that are not blank."""
+        """Number of rows that are not blank."""
         return self.n_rows - len(self.blank_numbers)
 
     def filled_columns(self, names: Sequence[str]) -> pl.DataFrame:
-        """Whole columns, by their ``names``, without blank rows."""
+        """Read whole columns by their ``names``, without blank rows."""
         columns = self.columns(names)
         if not len(self.blank_numbers):
             return columns
@@ -413,75 +486,80 @@ class Source:
         return columns.filter(pl.Series(is_filled))
 
     def refuse_changed(self) -> None:
-        """Refuse files of which some rows would be of another state than others."""
+        """Refuse files that changed since they were opened: rows would be of two states."""
         for file in self.files:
             file.refuse_changed()
 
     def written_as(self, format: str | None) -> Source:
-        """The same rows, whose tables are to be written in another ``format``."""
-        other = copy.copy(self)
-        other.table = self.table.written_as(format)
-        return other
+        """Return the same rows, whose tables are to be written in another ``format``."""
+        source = copy.copy(self)
+        source.table = self.table.written_as(format)
+        return source
 
-    # ------------------------------------------------------------ how
+    # ------------------------------------------------------------ how they are read
 
     @cached_property
     def _in_batches(self) -> bool:
-        return bool(self.files) and all(kind.in_batches for kind in self._formats)
+        """Whether there are files, and each can be read in batches."""
+        return bool(self.files) and all(format.in_batches for format in self._formats)
 
     @property
     def _is_whole(self) -> bool:
         """Whether all rows are in memory, or some file can only be read as a whole."""
-        return self._kept is not None or not self._in_batches
+        return self._whole is not None or not self._in_batches
 
     @property
     def _size(self) -> int:
         """Bytes of all files, as they lie on the disk."""
         return sum(file.size for file in self.files)
 
-    def _is_kept(self) -> bool:
-        """Whether all rows are in memory, or may be since they are few; some format cannot do without."""
-        return self._is_whole or (self._parquet() is None and self._size <= _KEPT)
+    def _may_read_whole(self) -> bool:
+        """Tell whether all rows are in memory, or so few that they may be read and kept."""
+        return self._is_whole or (self._parquet() is None and self._size <= _SMALL_BYTES)
 
     def _parquet(self) -> Parquet | None:
-        """The format, if it is a single file whose rows are found by number without reading the others."""
-        format = self._formats[0] if len(self.files) == 1 and self._in_batches else None
-        return format if isinstance(format, Parquet) else None
+        """Return the format of a single Parquet file, which finds rows without reading others."""
+        if len(self.files) == 1 and isinstance(self._formats[0], Parquet):
+            return self._formats[0]
+        return None
 
-    def _of_each_file(self, read: Callable[[File, Format], Table]) -> list[Table]:
-        """What is read of each file, with what there is to say of the file."""
-        tables = [read(file, kind) for file, kind in zip(self.files, self._formats, strict=True)]
-        return [
-            replace(table, packed=file.packed, notes=(*file.notes, *table.notes))
-            for table, file in zip(tables, self.files, strict=True)
-        ]
+    def _from_each_file(self, read: Callable[[File, Format], Table]) -> list[Table]:
+        """Read a table from each file, with the notes on the file itself."""
+        tables = []
+        for file, format in zip(self.files, self._formats, strict=True):
+            table = read(file, format)
+            notes = (*file.notes, *table.notes)
+            tables.append(replace(table, packed=file.packed, notes=notes))
+        return tables
 
     @cached_property
     def _heads(self) -> list[Table]:
-        """The columns of each file, one file at a time: an open one holds its first rows in memory."""
-        return self._of_each_file(lambda file, kind: kind.head(file, self._how))
+        # Read one file at a time: an open one holds its first rows in memory.
+        return self._from_each_file(lambda file, format: format.head(file, self._reading))
 
-    def _file_batches(self, place: int, columns: Sequence[str] | None) -> Iterator[Batch]:
-        """The batches of a file that have rows, in the types of the whole table."""
-        wanted = dict(self.table.frame.schema)
-        if columns is not None:
-            wanted = {name: dtype for name, dtype in wanted.items() if name in set(columns)}
-        file, head = self.files[place], self._heads[place]
-        names = None if columns is None else list(wanted)
-        for table, share in self._formats[place].batches(file, self._how, head, names, self.memory):
-            if not table.frame.height:
+    def _file_batches(self, i: int, columns: Sequence[str] | None) -> Iterator[Batch]:
+        """Read the batches of file ``i`` that have rows, in the types of the whole table."""
+        schema = dict(_selected(self.table, columns).frame.schema)
+        names = None if columns is None else list(schema)
+        format = self._formats[i]
+        for table, share in format.batches(
+            self.files[i], self._reading, self._heads[i], names, self.memory
+        ):
+            if table.frame.height == 0:
                 continue
-            table = _selected(table, names)
-            if table.frame.schema != wanted:
-                table = replace(table, frame=cast_to(table.frame, wanted, table.name))
-            yield Batch(replace(self.table, frame=table.frame), share)
+            frame = _selected(table, names).frame
+            if frame.schema != schema:
+                frame = cast_to(frame, schema, table.name)
+            yield Batch(replace(self.table, frame=frame), share)
 
-    def _as_given(self, table: Table) -> Table:
-        return replace(table, **self._facts, notes=(*table.notes, *self._notes))
+    def _with_origin(self, table: Table) -> Table:
+        """Record the files that a table came from, and the notes on their choice."""
+        return replace(table, **self._origin._asdict(), notes=(*table.notes, *self._notes))
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        self.refuse_changed()  # before Polars panics, aloud
+        """Refuse files that change while they are read, whatever else fails because of it."""
+        self.refuse_changed()  # Polars would print a traceback of its own
         try:
             yield
         except Exception:
@@ -490,56 +568,51 @@ class Source:
         self.refuse_changed()
 
     def _read_if_small(self) -> Table:
-        """All rows of files that can only be read as a whole."""
+        """Read files that can only be read as a whole, if the memory allows it."""
         for file in self.files:
             if file.size * _WHOLE_GROWTH > self.memory:
-                how = Parameter("memory")
                 raise TableError(
-                    f"{file.name} is too large to read as a whole; write it as Parquet or CSV, or raise {how}."
+                    f"{file.name} is too large to read as a whole; write it as Parquet or CSV, or "
+                    f"raise {Parameter('memory')}."
                 )
         return self.read()
 
 
-def _refuse_sums(table: Table) -> None:
-    """Refuse a last row that seems to hold the sums of those above it: as a row like them it would get a label."""
-    for cells in table.frame.select(pl.col(pl.String)):
-        last = cells[-1]
-        if (
-            last is not None
-            and folded(last).rstrip(":") in _SUMS
-            and 1 == (cells == last).sum() < len(cells)
-        ):
-            raise TableError(
-                f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; delete it if it "
-                "sums up the others, or move it up if it is like them."
-            )
-
-
 def in_blocks(
-    batches: Iterator[Batch], n_rows: int, most_bytes: int = MOST_BYTES
+    batches: Iterator[Batch], n_rows: int, most_bytes: int = _BLOCK_BYTES
 ) -> Iterator[Batch]:
-    """So many rows at a time, or fewer where their cells take more than so many bytes; one at least.
+    """Regroup batches into blocks of ``n_rows`` rows, or fewer if their cells are large.
 
-    Where a block begins depends on the rows before it, not on the batches: a file that is written
-    in other row groups has the same blocks.
+    A block has at least one row, and otherwise cells of at most ``most_bytes`` bytes. Where it
+    begins depends on the rows before it, not on the batches: a file that is written in other row
+    groups has the same blocks.
     """
-    held: list[Table] = []
-    rows = size = 0
+    pieces: list[Table] = []
+    block_rows = 0
+    block_bytes = 0
     for batch in batches:
-        start, height = 0, batch.table.frame.height
-        ends = np.cumsum(row_bytes(batch.table.frame))
+        height = batch.table.frame.height
+        bytes_before = np.concatenate([[0], np.cumsum(row_bytes(batch.table.frame))])
+        start = 0
         while start < height:
-            before = int(ends[start - 1]) if start else 0
-            fit = int(np.searchsorted(ends, before + most_bytes - size, side="right")) - start
-            n = min(n_rows - rows, height - start, max(fit, 0 if rows else 1))
-            if n:
-                held.append(replace(batch.table, frame=batch.table.frame.slice(start, n)))
-                rows, start, size = rows + n, start + n, size + int(ends[start + n - 1]) - before
-            if rows == n_rows or start < height:
-                yield Batch(_concatenated(held), batch.share)
-                held, rows, size = [], 0, 0
-    if held:
-        yield Batch(_concatenated(held), 1.0)
+            most_end = bytes_before[start] + most_bytes - block_bytes
+            n_fitting = int(np.searchsorted(bytes_before, most_end, side="right")) - 1 - start
+            n_least = 0 if block_rows else 1
+            n = min(n_rows - block_rows, height - start, max(n_fitting, n_least))
+            if n > 0:
+                pieces.append(replace(batch.table, frame=batch.table.frame.slice(start, n)))
+                block_rows += n
+                block_bytes += int(bytes_before[start + n] - bytes_before[start])
+                start += n
+
+            is_full = block_rows == n_rows or start < height
+            if is_full:
+                yield Batch(_concatenated(pieces), batch.share)
+                pieces = []
+                block_rows = 0
+                block_bytes = 0
+    if pieces:
+        yield Batch(_concatenated(pieces), 1.0)
 
 
 def _concatenated(tables: list[Table]) -> Table:
@@ -547,159 +620,219 @@ def _concatenated(tables: list[Table]) -> Table:
 
 
 def _selected(table: Table, columns: Sequence[str] | None) -> Table:
-    """Keep those of some columns that there are."""
+    """Keep only ``columns``, as far as the table has them, in the order of the table."""
     if columns is None:
         return table
     names = [name for name in table.frame.columns if name in set(columns)]
     return replace(table, frame=table.frame.select(names))
 
 
-def _usable(table: Table, reserved: Sequence[str]) -> Table:
-    """The table, once its shape and its column names can be worked with."""
-    frame, name = table.frame, table.name
-    if frame.width > MAX_COLUMNS:
-        raise TableError(
-            f"{name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: select some."
-        )
-    if not frame.height:
-        raise TableError(
-            f"{name} has a header and no rows; chary needs labelled and unlabelled rows."
-        )
-    refuse_taken(table, reserved)
-    return table
-
-
 # ---------------------------------------------------------------- which files are meant
 
 
-def find_files(given: Sequence[str]) -> tuple[list[File], list[str]]:
-    """The files that paths, folders and patterns mean, in order, and a note on what was passed over."""
-    if STDIN in given and len(given) > 1:
+def find_files(paths: Sequence[str]) -> tuple[list[File], list[str]]:
+    """Find the files that paths, folders and patterns mean, in order.
+
+    The second result are notes on files that were skipped.
+    """
+    if STDIN in paths and len(paths) > 1:
         raise TableError("Standard input cannot be combined with files; give one or the other.")
     notes: list[str] = []
     by_identity: dict[Any, File] = {}
-    for path in given:
-        for file in _files_of(path, notes):
+    for path in paths:
+        files, skipped_notes = _files_of(path)
+        notes += skipped_notes
+        for file in files:
             first = by_identity.setdefault(_identity(file), file)
             if first is not file:
                 notes.append(
-                    f"{file.name} is the same file as {first.name} and was read once: each row counts once."
+                    f"{file.name} is the same file as {first.name} and was read once: each row "
+                    "counts once."
                 )
     return list(by_identity.values()), notes
 
 
-def _identity(file: File) -> Any:
-    """Tell by what two paths, or a file and a link to it, are the same file."""
-    if file.path is None or file.state is None:
-        return file.name
-    device, inode, *_ = file.state
-    if not inode:  # a file system that numbers none
-        return os.path.realpath(file.path)
-    return device, inode
-
-
-def _some_names(names: Sequence[str]) -> str:
-    """List names, of many the first and the last."""
-    if len(names) <= _NAMED:
-        return ", ".join(names)
-    return ", ".join(names[:_NAMED]) + f", ... {names[-1]}"
-
-
 def file_kind(path: GivenPath) -> Table:
-    """How a file is written, by its first bytes: a table without columns, for what one made of it is called."""
+    """Tell from its first bytes how a file is written.
+
+    Returns
+    -------
+    Table
+        Without columns. It names the files that are made from this one, and says their format.
+    """
+    text = str(path)
     file, format = look_into(_file(os.fspath(path)))
-    own = str(path)
     return Table(
-        pl.DataFrame(), file.name, format=format.name, packed=file.packed, path=own, files=(own,)
+        pl.DataFrame(),
+        file.name,
+        format=format.name,
+        packed=file.packed,
+        path=text,
+        files=(text,),
     )
 
 
 def _are_paths(data: Any) -> bool:
-    return isinstance(data, (str, os.PathLike)) or (
-        isinstance(data, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in data)
-    )
+    paths = data if isinstance(data, (list, tuple)) else [data]
+    return all(isinstance(path, (str, os.PathLike)) for path in paths)
 
 
-def _files_of(given: str, notes: list[str]) -> list[File]:
-    """Those of a folder or a pattern that chary has not written, nor other programs beside tables; or one file."""
-    if given == STDIN:
-        return [File(given)]
-    if os.path.isdir(given):
-        try:
-            names = sorted(entry.name for entry in os.scandir(given) if entry.is_file())
-        except OSError as error:
-            raise TableError(
-                f"{shown(given, 200)} cannot be read ({(error.strerror or '').lower()})."
-            ) from None
-        paths = [os.path.join(given, name) for name in names if not name.startswith(".")]
-        nothing = f"The folder {shown(given, 200)} holds no table; give a file, or a pattern for files deeper in it."
-    elif glob.has_magic(given) and not is_address(given) and not os.path.lexists(given):
-        paths = sorted(path for path in glob.glob(given, recursive=True) if os.path.isfile(path))
-        nothing = f"No file is called {shown(given, 200)}; check the pattern."
+def _as_list(paths: GivenPath | Sequence[GivenPath]) -> list[GivenPath]:
+    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+
+
+def _files_of(path: str) -> tuple[list[File], list[str]]:
+    """Find the files of a path, folder or pattern, and say which of them are skipped.
+
+    Skipped are outputs of chary, and in a folder what other programs put beside tables.
+    """
+    if path == STDIN:
+        return [File(path)], []
+    is_folder = os.path.isdir(path)
+    is_pattern = glob.has_magic(path) and not is_address(path) and not os.path.lexists(path)
+    if is_folder:
+        candidates = _paths_in_folder(path)
+        refusal = (
+            f"The folder {shown(path, 200)} holds no table; give a file, or a pattern for files "
+            "deeper in it."
+        )
+    elif is_pattern:
+        matches = glob.glob(path, recursive=True)
+        candidates = sorted(match for match in matches if os.path.isfile(match))
+        refusal = f"No file is called {shown(path, 200)}; check the pattern."
     else:
-        return [_file(given)]
-    kept, skipped = list[str](), list[str]()
-    for path in paths:
-        name = os.path.basename(path)
-        is_beside = os.path.isdir(given) and name.startswith("_")
-        if is_beside or _OUTPUT.search(name):
+        return [_file(path)], []
+
+    tables = []
+    skipped = []
+    for candidate in candidates:
+        name = os.path.basename(candidate)
+        is_beside_tables = is_folder and name.startswith("_")
+        if is_beside_tables or _OUTPUT.search(name):
             skipped.append(name)
         else:
-            kept.append(path)
-    if not kept:
-        raise TableError(nothing)
+            tables.append(candidate)
+    if not tables:
+        raise TableError(refusal)
+
+    notes = []
     if skipped:
-        listing = _some_names(skipped)
         notes.append(
-            f"Skipped by name, as written by chary or beside tables: {listing}; name a file to read it."
+            "Skipped by name, as written by chary or beside tables: "
+            f"{_listed_files(skipped)}; name a file to read it."
         )
-    return [_file(path) for path in kept]
+    return [_file(table) for table in tables], notes
 
 
-def _file(given: str) -> File:
-    if sentence := why_unreadable(given):
+def _paths_in_folder(folder: str) -> list[str]:
+    """List the files of a folder by name, without hidden ones."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file())
+    except OSError as error:
+        why = (error.strerror or "").lower()
+        raise TableError(f"{shown(folder, 200)} cannot be read ({why}).") from None
+    return [os.path.join(folder, name) for name in names if not name.startswith(".")]
+
+
+def _file(path: str) -> File:
+    """Find one file, or refuse what is none."""
+    sentence = why_unreadable(path)
+    if sentence is not None:
         raise TableError(sentence)
-    path = Path(given)
-    if not path.is_file():
-        raise TableError(f"{path} is not a regular file; save the table in one first.")
-    return File(path.name, path, state=state_of(path))
+    file = Path(path)
+    if not file.is_file():
+        raise TableError(f"{file} is not a regular file; save the table in one first.")
+    return File(file.name, file, state=state_of(file))
 
 
 def _standard_input() -> File:
     return File("standard input", data=sys.stdin.buffer.read())
 
 
+def _identity(file: File) -> Any:
+    """Return what a file has in common with links and other paths to it."""
+    if file.path is None or file.state is None:
+        return file.name
+    device, inode, *_ = file.state
+    if inode == 0:  # a file system without numbers for files
+        return os.path.realpath(file.path)
+    return device, inode
+
+
+def _listed_files(names: Sequence[str]) -> str:
+    """List names; of many, the first ones and the last."""
+    if len(names) <= _NAMED_FILES:
+        return ", ".join(names)
+    return ", ".join(names[:_NAMED_FILES]) + f", ... {names[-1]}"
+
+
 # ---------------------------------------------------------------- several files, one table
 
 
 def _joined(tables: Sequence[Table]) -> Table:
-    """The rows of all tables, in this order; the columns are those of the first."""
+    """Put the rows of all tables into one, with the columns of the first."""
     first = tables[0]
     if len(tables) == 1:
         return first
     for table in tables[1:]:
-        _refuse_others(first, table)
+        _refuse_different(first, table)
+
     schema = common_schema([table.frame for table in tables], f"{first.name} and others")
-    joined = pl.concat([cast_to(table.frame, schema, table.name) for table in tables])
-    names = [table.name for table in tables]
-    note = f"{len(tables)} files were read as one table, in this order: {_some_names(names)}."
-    notes = [note, *(note for table in tables for note in table.notes)]
-    return replace(
-        first, frame=joined, name=f"{len(tables)} files", notes=tuple(dict.fromkeys(notes))
+    frame = pl.concat([cast_to(table.frame, schema, table.name) for table in tables])
+    listing = _listed_files([table.name for table in tables])
+    notes = [f"{len(tables)} files were read as one table, in this order: {listing}."]
+    for table in tables:
+        notes += table.notes
+    unique_notes = tuple(dict.fromkeys(notes))
+    return replace(first, frame=frame, name=f"{len(tables)} files", notes=unique_notes)
+
+
+def _refuse_different(first: Table, table: Table) -> None:
+    """Refuse a table of another format than the first, or with other columns."""
+    if table.format != first.format:
+        first_words = FORMATS[first.format].words
+        words = FORMATS[table.format].words
+        raise TableError(
+            f"{first.name} is {first_words} and {table.name} is {words}; give files of one kind."
+        )
+    first_names = first.frame.columns
+    names = table.frame.columns
+    different = set(first_names) ^ set(names)
+    if not different:
+        return
+    name = next(name for name in (*first_names, *names) if name in different)
+    has, lacks = (first, table) if name in first_names else (table, first)
+    raise TableError(
+        f"{has.name} has a column {shown(name)} and {lacks.name} has not; give files of one kind."
     )
 
 
-def _refuse_others(first: Table, table: Table) -> None:
-    """Refuse a table that is of another kind than the first, or has other columns."""
-    if table.format != first.format:
-        words = FORMATS[first.format].words, FORMATS[table.format].words
+# ---------------------------------------------------------------- what is no table to label
+
+
+def _refuse_unusable(table: Table, reserved: Sequence[str]) -> None:
+    """Refuse a table without rows, with too many columns, or with reserved names."""
+    frame = table.frame
+    if frame.width > MAX_COLUMNS:
         raise TableError(
-            f"{first.name} is {words[0]} and {table.name} is {words[1]}; give files of one kind."
+            f"{table.name} has {frame.width:,} columns; chary takes up to {MAX_COLUMNS:,}: "
+            "select some."
         )
-    here, there = set(table.frame.columns), set(first.frame.columns)
-    different = here ^ there
-    if odd := [name for name in (*first.frame.columns, *table.frame.columns) if name in different]:
-        has, lacks = (first, table) if odd[0] in there else (table, first)
+    if frame.height == 0:
         raise TableError(
-            f"{has.name} has a column {shown(odd[0])} and {lacks.name} has not; give files of one kind."
+            f"{table.name} has a header and no rows; chary needs labelled and unlabelled rows."
         )
+    refuse_taken(table, reserved)
+
+
+def _refuse_sums(table: Table) -> None:
+    """Refuse a last row that seems to hold sums: as a row like the others it would get a label."""
+    for cells in table.frame.select(pl.col(pl.String)):
+        last = cells[-1]
+        if last is None or len(cells) == 1 or folded(last).rstrip(":") not in _SUM_WORDS:
+            continue
+        if (cells == last).sum() == 1:
+            raise TableError(
+                f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; "
+                "delete it if it sums up the others, or move it up if it is like them."
+            )
