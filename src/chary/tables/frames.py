@@ -16,9 +16,9 @@ from chary.tables.table import LABEL, Table, TableError, reason, refuse_duplicat
 
 
 def from_dataframe(data: Any) -> pl.DataFrame:
-    """Whatever holds a table in memory as a polars DataFrame.
+    """Convert a table in memory to a polars DataFrame.
 
-    A pandas or polars frame, a mapping of columns, or anything that speaks Arrow (has
+    It may be a pandas or polars frame, a mapping of columns, or anything that speaks Arrow (has
     ``__arrow_c_stream__``): a table of pyarrow, a relation of DuckDB, a table of Ibis.
 
     >>> from_dataframe({"age": [31, 47], "city": ["Ulm", None]}).shape
@@ -28,17 +28,20 @@ def from_dataframe(data: Any) -> pl.DataFrame:
         return data
     if isinstance(data, pl.LazyFrame):
         return data.collect()
-    is_mapping = isinstance(data, Mapping)
     if hasattr(data, "__arrow_c_stream__") and not is_pandas(data):
         return _from_arrow(data)
-    if not is_mapping and not hasattr(data, "columns"):
+
+    if isinstance(data, Mapping):
+        keys = list(data)
+    elif hasattr(data, "columns"):
+        keys = list(data.columns)
+    else:
         raise TableError(
             f"A table is needed, a DataFrame or a dict of columns; got {type(data).__name__}."
         )
-    keys = data if is_mapping else data.columns
-    names = [str(name) for name in keys]
+    names = [str(key) for key in keys]
     refuse_duplicates(names, "The table")
-    if is_mapping:
+    if isinstance(data, Mapping):
         _refuse_different_indexes(data)
     return pl.DataFrame([_series(name, data[key]) for name, key in zip(names, keys, strict=True)])
 
@@ -58,33 +61,69 @@ def _from_arrow(data: Any) -> pl.DataFrame:
 
 
 def _series(name: str, values: Any) -> pl.Series:
-    """One column of a foreign DataFrame, without asking which library it came from."""
-    array = values if isinstance(values, np.ndarray) else getattr(values, "array", values)
-    dtype = getattr(array, "dtype", None)
+    """Read a column without asking which library it comes from."""
     if isinstance(values, pl.Series):
         return values.alias(name)
+    array = values if isinstance(values, np.ndarray) else getattr(values, "array", values)
+    dtype = getattr(array, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
         return pl.Series(name, np.asarray(array))
-    items = [None if is_missing(value) else value for value in values]
-    if getattr(dtype, "categories", None) is not None:  # whatever its values are
-        named = target_texts(pl.Series([item for item in items if item is not None], strict=False))
-        texts = iter(named.to_list())
-        return pl.Series(
-            name, [None if item is None else next(texts) for item in items], dtype=pl.Categorical
-        )
+
+    cells = [None if is_missing(value) else value for value in values]
+    if hasattr(dtype, "categories"):
+        # Categories may be of any type, and polars knows only those of text.
+        texts = target_texts(pl.Series(cells, strict=False))
+        return pl.Series(name, texts, dtype=pl.Categorical)
     try:
-        return pl.Series(name, items, strict=True)
+        return pl.Series(name, cells, strict=True)
     except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
-        return pl.Series(name, [None if item is None else str(item) for item in items])
+        return pl.Series(name, [None if cell is None else str(cell) for cell in cells])
+
+
+def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
+    """Refuse pandas columns whose indexes pair their values with different rows."""
+    first_name = None
+    first_index = None
+    for name, values in columns.items():
+        if not _is_pandas_class(values, "Series"):
+            continue
+        if first_index is None:
+            first_name = name
+            first_index = values.index
+        elif not values.index.equals(first_index):
+            raise TableError(
+                f"Columns {shown(first_name)} and {shown(name)} have different indexes; give a "
+                "DataFrame, in which they are aligned."
+            )
+
+
+# ---------------------------------------------------------------- given back
 
 
 def extended(
-    data: Any, table: Table, added: Mapping[str, pl.Series], target: str = "", rows: Any = None
+    data: Any,
+    table: Table,
+    added: Mapping[str, pl.Series],
+    target: str = "",
+    rows: Any = None,
 ) -> Any:
-    """What was given, or some of its ``rows`` by number, with columns on the right; it is not changed itself.
+    """Return a copy of the data, or of some of its rows, with columns on the right.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the
-    target where that can hold it. A file becomes a polars frame of its cells.
+    target if that can hold it. A file becomes a polars frame of its cells.
+
+    Parameters
+    ----------
+    data : frame, path, mapping or Table
+        The table as it was given.
+    table : Table
+        The same as it was read; it may be without its blank rows.
+    added : mapping of str to Series
+        The columns to add, by name.
+    target : str, default=""
+        Name of the target.
+    rows : array-like of int, default=None
+        Places of rows in ``table``; None: all rows, blank ones too.
     """
     if table.blank is not None:
         if rows is None:
@@ -92,32 +131,43 @@ def extended(
         else:
             rows = table.numbers(rows)
             table, _ = table.with_blank_rows({})
+
     if not is_pandas(data):
         frame = data if isinstance(data, pl.DataFrame) else table.frame
-        frame = frame if rows is None else frame[rows]
-        return _of_its_kind(
-            data, frame.with_columns([column.alias(name) for name, column in added.items()])
-        )
-    data = data if rows is None else data.iloc[rows]
-    own = [data[name].dtype for name in data.columns if str(name) == target]
-    return data.assign(**{
-        name: _pandas_array(column, own[0] if own and name == LABEL else None)
-        for name, column in added.items()
-    })  # fmt: skip
+        if rows is not None:
+            frame = frame[rows]
+        columns = [column.alias(name) for name, column in added.items()]
+        return _of_its_kind(data, frame.with_columns(columns))
+
+    if rows is not None:
+        data = data.iloc[rows]
+    arrays = {name: _pandas_array(column, None) for name, column in added.items()}
+    target_types = [data[name].dtype for name in data.columns if str(name) == target]
+    if target_types and LABEL in added:
+        arrays[LABEL] = _pandas_array(added[LABEL], target_types[0])
+    return data.assign(**arrays)
 
 
 def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
-    """Make a frame of columns alone, of the kind that was given: a value for each of the ``rows``, or for all."""
+    """Make a frame of columns in the library of ``data``, with its index.
+
+    Parameters
+    ----------
+    data : frame, path, mapping or Table
+        The table as it was given.
+    columns : mapping of str to array-like
+        A value for each of the ``rows``.
+    rows : array of int, default=None
+        Rows of ``data``; None: all.
+    """
     frame = alone(data, columns)
-    return (
-        frame.set_index(data.index if rows is None else data.index[rows])
-        if is_pandas(data)
-        else frame
-    )
+    if not is_pandas(data):
+        return frame
+    return frame.set_index(data.index if rows is None else data.index[rows])
 
 
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
-    """The same with rows of their own: whatever index there is does not fit them."""
+    """Make a frame of columns in the library of ``data``, whose rows are not those of ``data``."""
     if not is_pandas(data):
         return _of_its_kind(data, pl.DataFrame(dict(columns)))
     import pandas as pd
@@ -126,7 +176,7 @@ def alone(data: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
-    """Make a frame of the library that the data came from, if it takes one; otherwise keep it polars."""
+    """Convert a frame to the library of ``data`` if that can hold it; otherwise leave it polars."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
     if library == "pyarrow":
         return frame.to_arrow()
@@ -136,10 +186,10 @@ def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
 
 
 def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
-    """Put a pandas Series into the order of a table's rows, by its index; give back anything else as it is.
+    """Put a pandas Series into the order of a table's rows, by its index.
 
     The rows of a pandas frame are known by its index, those of other tables by their numbers from
-    0.
+    0. Values that are not a Series are returned unchanged.
 
     Parameters
     ----------
@@ -148,7 +198,7 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
     data : frame, path, mapping or Table
         The table as it was given.
     n_rows : int
-        Of the table.
+        Rows of the table.
     what : str
         What the values are, for the message if they do not fit, such as "the truth".
     """
@@ -162,57 +212,31 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
     if not (values.index.is_unique and index.is_unique):
         raise TableError(
-            f"The index of {what} is not that of the table, and several rows have the same index, so they cannot "
-            "be aligned; give each row an index of its own, or an array in the order of the rows."
+            f"The index of {what} is not that of the table, and several rows have the same index, "
+            "so they cannot be aligned; give each row an index of its own, or an array in the "
+            "order of the rows."
         )
     if len(values) != len(index) or not values.index.isin(index).all():
         raise TableError(
-            f"The index of {what} is not that of the table's {n_rows:,} rows; give one value for each row under "
-            "the same index, or an array in the order of the rows."
+            f"The index of {what} is not that of the table's {n_rows:,} rows; give one value for "
+            "each row under the same index, or an array in the order of the rows."
         )
     return values.reindex(index)
 
 
-def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
-    """Refuse columns whose values belong to different rows if one looks at their indexes."""
-    series = [
-        (name, values) for name, values in columns.items() if _is_pandas_class(values, "Series")
-    ]
-    for name, values in series[1:]:
-        first_name, first = series[0]
-        if not values.index.equals(first.index):
-            raise TableError(
-                f"Columns {shown(first_name)} and {shown(name)} have different indexes; give a DataFrame, "
-                "in which they are aligned."
-            )
-
-
-def is_pandas(data: Any) -> bool:
-    """Tell whether it is a pandas frame, or of a class made of it; pandas is not imported for that."""
-    return _is_pandas_class(data, "DataFrame")
-
-
-def _is_pandas_class(data: Any, name: str) -> bool:
-    bases = type(data).__mro__
-    return any(
-        base.__name__ == name and base.__module__.split(".")[0] == "pandas" for base in bases
-    )
-
-
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
-    """The values as pandas keeps them: of a given type, if that holds each of them."""
+    """Convert values for pandas, in a given type if that can hold each of them."""
     import pandas as pd
 
-    plain = pd.Series(
-        column.to_numpy()
-        if column.dtype.is_numeric() or column.dtype == pl.Boolean
-        else column.to_list()
-    )
-    # Durations stay as they are read, and whole numbers whole, though some cells of the target were
-    # missing.
-    was_float = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
-    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or was_float:
+    is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
+    plain = pd.Series(column.to_numpy() if is_plain else column.to_list())
+
+    # Durations stay as they were read. Whole numbers stay whole, though pandas makes floats of a
+    # target with missing cells.
+    only_has_gaps = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or only_has_gaps:
         return plain.array
+
     categories = getattr(dtype, "categories", None)
     if categories is not None:
         # Labels are texts here, and categories may be numbers.
@@ -220,8 +244,21 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
         category_of = dict(zip(category_texts, categories, strict=True))
         values = [category_of.get(text) for text in target_texts(column)]
         return plain.array if None in values else pd.Series(values, dtype=dtype).array
+
     try:
         typed = plain.astype(dtype)
     except (TypeError, ValueError):
         return plain.array
     return plain.array if typed.isna().any() else typed.array
+
+
+def is_pandas(data: Any) -> bool:
+    """Tell whether data is a pandas frame, or of a class made of it, without importing pandas."""
+    return _is_pandas_class(data, "DataFrame")
+
+
+def _is_pandas_class(data: Any, name: str) -> bool:
+    return any(
+        base.__name__ == name and base.__module__.split(".")[0] == "pandas"
+        for base in type(data).__mro__
+    )
