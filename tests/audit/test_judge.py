@@ -10,13 +10,9 @@ from chary.audit import accept_threshold, difference, draw, interval, sequence
 from chary.audit.acceptance import LEVEL
 from chary.audit.figures import kappa
 from chary.audit.filling import Filling
-from chary.audit.judge import (
-    EMPTY,
-    cells_by_row,
-    draw_to_judge,
-    judge_table,
-    read_labels_under_test,
-)
+from chary.audit.judge import EMPTY, draw_to_judge, judge_table
+from chary.audit.judged_answers import cells_by_row
+from chary.audit.labels_under_test import read_labels_under_test
 from chary.options import Options
 from chary.report import summarize_judged
 from chary.tables import Table, TableError, open_source
@@ -539,8 +535,21 @@ def test_a_blind_sheet_goes_by_filled_cells_and_by_names(tickets, tmp_path):
     path = tmp_path / "s.csv"
     found, _ = drawn(tickets, ["ticket_llm"], path, 20)
     assert found.hidden == ("by_vendor", "rule_cancel", "llm_confidence", "llm_reason", "old_label")
+    # Three columns are about tickets, so that word does not relate them to the judged one.
     assert found.shown == ("ticket_id", "ticket_text", "amount", "region", "ticket_score")
     assert pl.read_csv(path).columns[2:-1] == list(found.shown)
+
+
+def test_a_blind_sheet_hides_a_column_related_by_name_that_may_hold_labels(tickets, tmp_path):
+    tickets = tickets.rename({"ticket_llm": "sentiment", "ticket_score": "sentiment_score"})
+    sheet, _ = drawn(tickets, ["sentiment"], tmp_path / "s.csv", 20)
+    assert "sentiment_score" in sheet.hidden  # a confidence
+    tickets = tickets.rename({"amount": "sentiment_score", "sentiment_score": "amount"})
+    sheet, _ = drawn(tickets, ["sentiment"], tmp_path / "t.csv", 20)
+    assert "sentiment_score" in sheet.shown  # a measurement
+    tickets = tickets.rename({"sentiment": "type", "region": "kind_of_type"})
+    sheet, _ = drawn(tickets, ["type"], tmp_path / "u.csv", 20)
+    assert "kind_of_type" in sheet.shown  # "type" may be said of any column
 
 
 @pytest.mark.parametrize("edited", ['["text", "place", "text", "place"]', '["nowhere"]', "{}"])

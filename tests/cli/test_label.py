@@ -15,7 +15,7 @@ import pytest
 
 import chary.labelling.label
 import chary.model_file
-from chary.audit.judge import read_labels_under_test
+from chary.audit.labels_under_test import read_labels_under_test
 from chary.options import Options
 from chary.tables import Source, open_source, read_table
 

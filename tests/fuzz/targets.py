@@ -29,7 +29,8 @@ from chary._files import OutputError
 from chary.api import TableModel
 from chary.audit.answers import read_audit
 from chary.audit.filling import Filling
-from chary.audit.judge import TRUTH, draw_to_judge, judge_table
+from chary.audit.judge import draw_to_judge, judge_table
+from chary.audit.judged_answers import TRUTH
 from chary.audit.sheet import CLASSES, draw_sheet, unlabelled_rows
 from chary.cli.audit import _next_command, _stopping
 from chary.model_file import ModelFileError, load_bytes, model_bytes

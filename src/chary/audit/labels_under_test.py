@@ -106,14 +106,14 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
         raise TableError(f"Give one column of labels, or two to compare them; {names} was given.")
 
     markers = markers_of(options.unlabeled)
-    counts_by_text: dict[str, Counter[str | None]] = {}
+    counts_by_text: dict[str, Counter[str]] = {}
     all_labels: Counter[str] = Counter()
     for name in [source.column_named(name) for name in options.labels]:
         counts_by_text[name] = _count_texts(source, name)
         labels = {
             text: n_rows
             for text, n_rows in counts_by_text[name].items()
-            if text is not None and not is_marker(text, markers)
+            if text and not is_marker(text, markers)
         }
         refuse_doubtful(name, labels, bool(markers), options.classes)
         _refuse_no_classes(name, labels, source.n_filled)
@@ -124,14 +124,12 @@ def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
     counts: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
     for name, n_rows_of in counts_by_text.items():
+        labels = {text: n_rows for text, n_rows in n_rows_of.items() if text in class_of}
+        notes += fold_sentences(labels, class_of, name)
         rows_by_class: Counter[str | None] = Counter()
-        labels = {}
         for text, n_rows in n_rows_of.items():
-            if text in class_of:
-                labels[text] = n_rows
             rows_by_class[class_of.get(text)] += n_rows
         counts[name] = rows_by_class
-        notes += fold_sentences(labels, class_of, name)
     return LabelsUnderTest(source, options, sorted(set(class_of.values())), counts, class_of, notes)
 
 
@@ -146,14 +144,14 @@ def labels_of_sheet(
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 
-def _count_texts(source: Source, name: str) -> Counter[str | None]:
-    """Count the rows of a column by the text of the cell."""
+def _count_texts(source: Source, name: str) -> Counter[str]:
+    """Count the rows of a column by the text of the cell; an empty cell has an empty text."""
     dtype = source.table.frame.schema[name]
     if not can_be_text(dtype):
         raise TableError(f"Column {shown(name)} holds {dtype}, not labels; choose another.")
     values, n_rows_of_values = source.counts(name)
-    counts: Counter[str | None] = Counter()
-    for text, n_rows in zip(_as_labels(values).to_list(), n_rows_of_values, strict=True):
+    counts: Counter[str] = Counter()
+    for text, n_rows in zip(_as_labels(values).fill_null(""), n_rows_of_values, strict=True):
         counts[text] += n_rows
     return counts
 
@@ -165,8 +163,8 @@ def _refuse_no_classes(name: str, labels: Mapping[str, int], n_rows: int) -> Non
         raise TableError(f"Column {shown(name)} holds no label in {n_rows:,} rows; choose another.")
     if len(labels) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labels / 2)):
         raise TableError(
-            f"Column {shown(name)} has {len(labels):,} different values in {n_labels:,} rows, so it "
-            "holds no classes; choose another."
+            f"Column {shown(name)} has {len(labels):,} different values in {n_labels:,} rows, so "
+            "it holds no classes; choose another."
         )
 
 

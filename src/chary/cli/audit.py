@@ -140,7 +140,7 @@ def fill_command(file: SHEET, options: Options) -> None:
 def _stopping(filling: Filling, options: Options) -> Stopping:
     """Read the labels that tell when a sheet has enough answers; the person does not see them."""
     from chary.audit.filling import Stopping
-    from chary.audit.judge import labels_of_sheet
+    from chary.audit.labels_under_test import labels_of_sheet
     from chary.audit.sheet import tables_beside
     from chary.tables import open_source
     from chary.tables.source import flattened

@@ -14,13 +14,8 @@ import polars as pl
 from chary._words import named_columns, percent
 from chary.audit.blind import hidden_columns
 from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import (
-    JudgedTable,
-    draw_to_judge,
-    judge_table,
-    labels_of_sheet,
-    read_labels_under_test,
-)
+from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
+from chary.audit.labels_under_test import labels_of_sheet, read_labels_under_test
 from chary.audit.sheet import (
     DOUBT,
     GUESS,

@@ -1,0 +1,167 @@
+"""A person's answers for labels under test: from a sheet, or given for the rows of the table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from chary._words import Step, shown
+from chary.audit.answers import AuditAnswers, classes_meant, match_answers
+from chary.audit.labels_under_test import LabelsUnderTest
+from chary.audit.sheet import SKIPPED, SheetOrigin, TableCells, as_texts, origin_of, read_sheet
+from chary.options import Options
+from chary.tables.cells import label_texts
+from chary.tables.frames import from_dataframe
+from chary.tables.source import Source
+from chary.tables.table import TableError
+from chary.tables.target import markers_of
+
+TRUTH = "chary_truth"  # the column of a sheet that a person fills in
+
+
+def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
+    """Describe the table behind a sheet, read by row.
+
+    A row's checksum is that of its own cells and of the number of rows, so that other rows may
+    change.
+    """
+    n_rows = source.n_rows
+
+    def read_texts(numbers: Sequence[int]) -> pl.DataFrame:
+        return as_texts(source.rows(numbers, columns))
+
+    def checksums(cells: pl.DataFrame) -> list[str]:
+        header = [n_rows, cells.columns]
+        return [
+            hashlib.sha256(json.dumps([*header, row]).encode()).hexdigest()
+            for row in cells.iter_rows()
+        ]
+
+    return TableCells(source.table.name, n_rows, read_texts, checksums)
+
+
+def columns_of_sheet(
+    source: Source, hidden: Collection[str], earlier: SheetOrigin | None
+) -> list[str]:
+    """List the columns of the table that a sheet shows.
+
+    They are those of the ``earlier`` sheet in its place, or all that are neither hidden nor
+    written by chary.
+    """
+    if earlier is not None:
+        # A person may have edited what a sheet says of itself: a column may be named twice, or be
+        # no column of the table.
+        columns = [name for name in dict.fromkeys(earlier.shown) if name in source.names]
+        if columns:
+            return columns
+        hidden = {*hidden, *earlier.hidden}
+    return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
+
+
+def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
+    """Read the answers of a sheet, or answers for all rows, missing where nobody looked."""
+    if isinstance(truth, (str, os.PathLike)):
+        return _read_sheet(truth, tested)
+    if tested.options.annotator:
+        raise TableError(
+            "Answers of several people are read from sheets; pass the path of the first."
+        )
+    column = from_dataframe({"truth": truth})["truth"]
+    n_rows = tested.source.n_rows
+    if len(column) != n_rows:
+        raise TableError(
+            f"The truth has {len(column):,} values for {n_rows:,} rows; give one for each."
+        )
+
+    typed = label_texts(column)
+    notes: list[str] = []
+    counts = Counter(typed.drop_nulls().to_list())
+    class_of = classes_meant(counts, tested.classes, markers_of(tested.options.unlabeled), notes)
+    answers = typed.replace_strict(class_of, default=None, return_dtype=pl.String)
+    is_answered = answers.is_not_null() & (answers != SKIPPED)
+    rows = is_answered.arg_true().to_numpy().astype(np.intp)
+    if len(rows) < 2:
+        raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
+
+    condition = (
+        f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from "
+        "all."
+    )
+    truth_of_rows = answers.gather(rows).to_numpy()
+    return AuditAnswers.of(rows, truth_of_rows, len(rows), tested.classes, [condition, *notes])
+
+
+def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditAnswers:
+    """Read the answers of a sheet and of further people's sheets.
+
+    The answers come with warnings of what may have swayed the people.
+    """
+    options = tested.options
+    sheet = read_sheet(path)
+    origin = origin_of(sheet)
+    if not origin.judged:
+        draw_again = Step("judge", "a draw to judge labels")
+        raise TableError(
+            f"{sheet.name} was drawn to audit a model; draw one from all rows with ",
+            draw_again,
+            ".",
+        )
+    hidden = {*options.labels, *options.hide, *Options.kept(origin.options).hide}
+    if options.confidence is not None:
+        hidden.add(options.confidence)
+    cells = cells_by_row(tested.source, columns_of_sheet(tested.source, hidden, origin))
+    more_sheets = [read_sheet(path) for path in options.annotator]
+    answers = match_answers(
+        sheet,
+        cells,
+        TRUTH,
+        tested.classes,
+        markers_of(options.unlabeled),
+        others=more_sheets,
+    )
+
+    # People could see the columns of the draw, and those that were added to a sheet since.
+    names = list(origin.shown)
+    for filled_sheet in [sheet, *more_sheets]:
+        names += filled_sheet.frame.columns
+    columns_shown = [name for name in dict.fromkeys(names) if not name.startswith("chary_")]
+    warnings = [
+        f"Column {shown(name)} was shown on the sheet, so the answers may follow it: its figures "
+        "may be too good."
+        for name in options.labels
+        if name in columns_shown
+    ]
+    return replace(
+        answers,
+        warnings=[*warnings, *answers.warnings],
+        changed_labels=_changed_labels(tested, origin),
+        columns_shown=tuple(columns_shown),
+    )
+
+
+def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, str]:
+    """Warn of each column whose labels are not known to be those of the time of the draw."""
+    warnings = {}
+    for name in tested.options.labels:
+        if origin.digests.get(name) == tested.digest(name):
+            continue
+        if name in origin.digests:
+            change = (
+                f"The labels in column {shown(name)} have changed since the rows were drawn, so "
+                "they may"
+            )
+        else:
+            change = f"The rows were not drawn for column {shown(name)}, so its labels may"
+        warnings[name] = (
+            f"{change} have been made or corrected with the answers, and be worse than the figures "
+            "say; judge the labels as they were, or draw a new sheet."
+        )
+    return warnings
