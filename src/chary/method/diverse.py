@@ -1,4 +1,4 @@
-"""The paper's classifier: a network whose diverse heads say how far each prediction can be trusted."""
+"""The paper's classifier: a network whose diverse heads tell which predictions to trust."""
 
 from __future__ import annotations
 
@@ -24,9 +24,13 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 # Rows are read and scored in chunks whose largest intermediate array holds about this many numbers
 # (4 MiB).
 _CHUNK_NUMBERS = 2**19
-# Other kinds of X become float64 as a whole; these are kept, and their rows become floats chunk by
-# chunk.
-_KEPT_DTYPES = [np.float64, np.float32, *map(np.dtype, np.typecodes["AllInteger"]), np.bool_]
+# Other types of X become float64 as a whole. Rows of these become floats chunk by chunk.
+_DTYPES_READ_IN_CHUNKS = [
+    np.float64,
+    np.float32,
+    *map(np.dtype, np.typecodes["AllInteger"]),
+    np.bool_,
+]
 
 
 class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
@@ -52,10 +56,10 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     n_steps : int, default=500
         Number of mini-batches.
     batch_size, unlabeled_batch_size : int, default=32
-        Labelled and unlabelled rows in a mini-batch; all of them where there are fewer.
+        Labelled and unlabelled rows in a mini-batch; all of them if there are fewer.
     standardize : bool or "numbers", default=True
         Centre and scale each column by the statistics of all rows given to ``fit``, labelled or
-        not. "numbers": a column that holds nothing but 0 and 1, as a category does, stays as it is.
+        not. "numbers": a column of nothing but 0 and 1, as a category has, is left alone.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
         rows together have them. "labeled": those of the labelled rows. When that hurts:
@@ -79,10 +83,10 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     network_ : Network
         The trained network.
     mean_, scale_ : arrays of shape (d,)
-        What standardises the inputs.
+        Subtracted from the inputs, and what the difference is divided by.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
-        What is added to the logits of every head for ``class_prior`` and ``aim``; zeros without.
+        Added to the logits of every head for ``class_prior`` and ``aim``; zeros without.
     loss_curve_ : dict of arrays of shape (n_steps,)
         ``supervised``, ``ensemble`` and ``similarity`` on the mini-batch of every step;
         ``similarity`` is 0 when no row is unlabelled.
@@ -97,8 +101,8 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
 
     References
     ----------
-    Odonnat, Feofanov, Redko: Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample
-    Selection Bias. AISTATS 2024.
+    Odonnat, Feofanov, Redko: Leveraging Ensemble Diversity for Robust Self-Training in the
+    Presence of Sample Selection Bias. AISTATS 2024.
 
     Examples
     --------
@@ -187,55 +191,45 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         """
         self._validate_params()
         X = self._validated(X, reset=True)
-        X, labels, weights = weighted_rows(X, encode(y, unlabeled=self.unlabeled), sample_weight)
+        labels = encode(y, unlabeled=self.unlabeled)
+        X, labels, weights = weighted_rows(X, labels, sample_weight)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self._train(X, labels.codes, weights, start_from)
+
+        def logits_to_predict() -> Floats:
+            chunks = self._head_logits(X[labels.rows_to_predict], slice(1))
+            return np.concatenate([logits[:, 0] for logits in chunks])
+
         self.class_prior_ = prior.shares
-        self.class_bias_ = prior.offset(
-            lambda: np.concatenate(
-                [logits[:, 0] for logits in self._head_logits(X[labels.rows_to_predict], slice(1))]
-            )
-        )
+        self.class_bias_ = prior.offset(logits_to_predict)
         return self
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats, start_from: Any) -> None:
+        """Train the network on rows and classes in an order that their content decides."""
         order = content_order(X, codes, weights)
-        self.mean_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        if self.standardize:
-            is_mark = ((X == 0) | (X == 1)).all(axis=0)
-            chosen = ~is_mark if self.standardize == "numbers" else slice(None)
-            mean, scale = _column_statistics(X, order)
-            self.mean_[chosen], self.scale_[chosen] = mean[chosen], scale[chosen]
-        labeled, unlabeled = order[codes[order] >= 0], order[codes[order] < 0]
-        scaled = weights[labeled] / weights[labeled].max()  # else their sum could overflow
+        labeled = order[codes[order] >= 0]
+        unlabeled = order[codes[order] < 0]
         class_order = class_order_of(codes[labeled])
-        rank = np.argsort(class_order)
+        place_of_class = np.argsort(class_order)
+        self._set_standardization(X, order)
 
-        dtype = np.dtype(self.dtype)
-        sizes = (
-            default_hidden_sizes(X.shape[1])
-            if self.hidden_sizes is None
-            else tuple(self.hidden_sizes)
-        )
-        if not all(isinstance(size, Integral) and size >= 1 for size in sizes):
-            raise ValueError(
-                f"hidden_sizes must be positive whole numbers such as (128, 32), got {self.hidden_sizes!r}."
-            )
-        network = Network(
-            X.shape[1], tuple(map(int, sizes)), len(self.classes_), self.n_heads, dtype
-        )
+        # Relative to the largest one first: the sum of the weights could overflow.
+        label_weights = weights[labeled] / weights[labeled].max()
+        label_weights /= label_weights.mean()
+
         rng = np.random.default_rng(self.random_state)
+        network = self._untrained_network(X.shape[1])
         network.initialize(rng)
         if start_from is not None:
-            network.params[:] = _weights_to_start_from(start_from, network, self.classes_)
+            network.params[:] = _weights_of(start_from, network, self.classes_)
             network.reorder_classes(class_order)
         losses = train(
             network,
-            lambda rows: self._standardized(X[rows]).astype(dtype, copy=False),
+            lambda rows: self._standardized(X[rows]).astype(self.dtype, copy=False),
             labeled,
-            rank[codes[labeled]],
-            (scaled / scaled.mean()).astype(dtype),
+            place_of_class[codes[labeled]],
+            label_weights.astype(self.dtype),
             unlabeled,
             gamma=self.gamma,
             learning_rate=self.learning_rate,
@@ -245,128 +239,166 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
             unlabeled_batch_size=self.unlabeled_batch_size,
             rng=rng,
         )
-        network.reorder_classes(rank)
+        network.reorder_classes(place_of_class)
         self.network_ = network
         self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
 
+    def _set_standardization(self, X: Any, order: NDArray[np.intp]) -> None:
+        """Set what the inputs are centred and scaled by."""
+        self.mean_ = np.zeros(X.shape[1])
+        self.scale_ = np.ones(X.shape[1])
+        if self.standardize:
+            self.mean_[:], self.scale_[:] = _column_statistics(X, order)
+        if self.standardize == "numbers":
+            is_binary = ((X == 0) | (X == 1)).all(axis=0)
+            self.mean_[is_binary] = 0
+            self.scale_[is_binary] = 1
+
+    def _untrained_network(self, n_features: int) -> Network:
+        """Return a network of the chosen size; all its parameters are 0."""
+        hidden_sizes = self.hidden_sizes
+        if hidden_sizes is None:
+            hidden_sizes = default_hidden_sizes(n_features)
+        if not all(isinstance(size, Integral) and size >= 1 for size in hidden_sizes):
+            raise ValueError(
+                "hidden_sizes must be positive whole numbers such as (128, 32), "
+                f"got {self.hidden_sizes!r}."
+            )
+        n_classes = len(self.classes_)
+        return Network(
+            n_features, tuple(map(int, hidden_sizes)), n_classes, self.n_heads, self.dtype
+        )
+
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C) of the prediction head."""
+        """Return class probabilities (n, C) of the prediction head."""
         return self._all_probs(X, slice(1))[:, 0]
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
-        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        """Return ``predict_proba`` and ``predict_head_proba`` in one pass over the rows."""
         probs = self._all_probs(X, slice(None))
         return probs[:, 0], probs[:, 1:]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted, (n,) in [0, 1]; rows are scored a chunk at a time.
+        """Compute how far each prediction can be trusted, (n,) in [0, 1].
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
-            ``"t_similarity"`` asks the diverse heads, and so does ``"t_share"``; those of
-            ``chary.method.CONFIDENCES``, such as ``"max_probability"``, the prediction head's
-            probabilities.
+            ``"t_similarity"`` and ``"t_share"`` look at the diverse heads; the confidences of
+            ``chary.method.CONFIDENCES``, such as ``"max_probability"``, look at the prediction
+            head.
         """
-        chunks = self._head_probs(X, slice(None))
-        return np.concatenate(
-            [scores_of(probs[:, 0], kind, probs[:, 1:]).confidence for probs in chunks]
-        )
+        # A chunk at a time: the heads of all rows together would take M times the memory.
+        confidences = []
+        for probs in self._head_probs(X, slice(None)):
+            scores = scores_of(probs[:, 0], kind, probs[:, 1:])
+            confidences.append(scores.confidence)
+        return np.concatenate(confidences)
 
     def _all_probs(self, X: Any, heads: slice) -> Floats:
+        """Compute probabilities of the chosen heads, (n, number of heads, C)."""
         chunks = list(self._head_probs(X, heads))
-        numbers = np.empty((*chunks[0].shape[1:], sum(map(len, chunks))))
-        return np.concatenate(
-            chunks, out=numbers.transpose(2, 0, 1)
-        )  # in memory as the network makes them
+        n_rows = sum(map(len, chunks))
+        # In memory as the network makes them: all rows of one output, then those of the next.
+        by_output = np.empty((*chunks[0].shape[1:], n_rows))
+        return np.concatenate(chunks, out=by_output.transpose(2, 0, 1))
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
-        """Probabilities of the chosen heads, chunk by chunk: (rows, number of heads, C)."""
+        """Yield probabilities of the chosen heads chunk by chunk, (rows, number of heads, C)."""
         check_is_fitted(self, "class_bias_")
         for logits in self._head_logits(self._validated(X, reset=False), heads):
             logits += self.class_bias_
             yield softmax(logits)
 
     def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
-        network = self.network_.astype(
-            np.float64
-        )  # a row then scores the same alone and in a batch
+        """Yield logits of the chosen heads chunk by chunk, without the class bias."""
+        # In double precision a row scores the same alone and in a batch.
+        network = self.network_.astype(np.float64)
         for rows in _chunks(X.shape[0], 2 * max(network.widths)):
-            with one_thread("blas"):  # matrices are small: two threads would wait for each other
+            # The matrices are small: two threads would wait for each other.
+            with one_thread("blas"):
                 logits = network.logits(self._standardized(X[rows]), heads)
             yield logits
 
     def _validated(self, X: Any, *, reset: bool) -> Any:
-        """X as a NumPy array of numbers."""
-        return validate_data(self, X, reset=reset, dtype=_KEPT_DTYPES)
+        """Check X and return it as a NumPy array of numbers."""
+        return validate_data(self, X, reset=reset, dtype=_DTYPES_READ_IN_CHUNKS)
 
     def _standardized(self, X: Any) -> NDArray[np.float64]:
-        out = np.subtract(X, self.mean_, dtype=np.float64)
-        out /= self.scale_
-        return out
+        """Centre and scale rows."""
+        standardized = np.subtract(X, self.mean_, dtype=np.float64)
+        standardized /= self.scale_
+        return standardized
 
 
 def _chunks(n_rows: int, width: int) -> Iterator[slice]:
+    """Yield slices of rows with about ``_CHUNK_NUMBERS`` numbers in each."""
     size = max(1, _CHUNK_NUMBERS // width)
-    return (slice(start, start + size) for start in range(0, n_rows, size))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
 
 
-def _weights_to_start_from(other: Any, network: Network, classes: NDArray[Any]) -> Floats:
-    """The weights of a fitted classifier, once it is sure that they mean the same in this network."""
-    theirs = getattr(other, "network_", None)
+def _weights_of(classifier: Any, network: Network, classes: NDArray[Any]) -> Floats:
+    """Return a fitted classifier's weights if they mean the same in this network."""
+    fitted_network = getattr(classifier, "network_", None)
     if not (
-        isinstance(theirs, Network)
-        and theirs.widths == network.widths
-        and np.array_equal(other.classes_, classes)
+        isinstance(fitted_network, Network)
+        and fitted_network.widths == network.widths
+        and np.array_equal(classifier.classes_, classes)
     ):
         raise ValueError(
-            "start_from must be a fitted DiverseEnsembleClassifier of the same columns, classes, hidden_sizes and "
-            f"n_heads; it is {other!r}."
+            "start_from must be a fitted DiverseEnsembleClassifier of the same columns, classes, "
+            f"hidden_sizes and n_heads; it is {classifier!r}."
         )
-    return theirs.params
+    return fitted_network.params
 
 
 def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Classes by their first row among the labelled rows, whose order is that of their content.
+    """Order classes by their first row, so that their names have no effect.
 
-    So they stand while a network is trained, so that their names do not matter.
+    The codes are those of the labelled rows in the order of ``content_order``.
     """
-    return np.argsort(np.unique(codes, return_index=True)[1])
+    _, first_rows = np.unique(codes, return_index=True)
+    return np.argsort(first_rows)
 
 
 def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
-    """Row numbers sorted by what the rows hold, so that shuffling the input changes no result.
+    """Sort rows by content, so that shuffling the input changes no result.
 
-    Rows are compared by a fixed random projection in which every column has range 1; rows that are
-    equal in it, by weight and by what the rows of their class are, so that renaming the classes
+    Rows are compared by a fixed random projection in which every column has range 1. Ties are
+    broken by weight, then by the content of all rows of their class, so that renaming the classes
     changes no result either.
     """
+    n_rows, n_features = X.shape
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore"):
-        spread = X.max(axis=0) - X.min(axis=0).astype(np.float64)
-    is_constant = spread < np.finfo(np.float64).tiny
-    direction = rng.standard_normal(X.shape[1]) / np.where(is_constant, np.inf, spread)
-    projection = np.empty(X.shape[0])
-    for rows in _chunks(X.shape[0], X.shape[1]):
+        ranges = X.max(axis=0) - X.min(axis=0).astype(np.float64)
+    is_constant = ranges < np.finfo(np.float64).tiny
+    direction = rng.standard_normal(n_features) / np.where(is_constant, np.inf, ranges)  # (d,)
+    projection = np.empty(n_rows)
+    for rows in _chunks(n_rows, n_features):
         # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
         projection[rows] = (X[rows] * direction).sum(axis=1)
 
+    # Each distinct row gets a random number, and each class the sum over its labelled rows. The
+    # sum wraps at 2**64, so it is exact in any order.
     labeled = codes >= 0
     distinct, content = np.unique(projection[labeled], return_inverse=True)
     fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
     class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
-    np.add.at(
-        class_fingerprint, codes[labeled], fingerprint[content]
-    )  # exact in any order: wraps at 2**64
+    np.add.at(class_fingerprint, codes[labeled], fingerprint[content])
     return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
 
 def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column (1 for a constant one), accumulated in the given order."""
+    """Compute each column's mean and standard deviation, 1 for a constant one.
+
+    Both are accumulated over the rows in the given order.
+    """
     scaler = StandardScaler()
     with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _chunks(X.shape[0], X.shape[1]):
+        for rows in _chunks(*X.shape):
             scaler.partial_fit(X[order[rows]])
     too_large = ~np.isfinite(scaler.var_)
     if too_large.any():
