@@ -1,7 +1,8 @@
-"""How far each prediction can be trusted, from 0 to 1, and how good such numbers are once the truth is known."""
+"""Confidences in [0, 1]: how far each prediction can be trusted, and how good such numbers are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 def softmax(logits: Floats) -> Floats:
-    """Class probabilities (..., C) in place of logits, which are overwritten."""
+    """Turn logits (..., C) into class probabilities, in place."""
     logits -= logits.max(axis=-1, keepdims=True)
     np.exp(logits, out=logits)
     logits /= logits.sum(axis=-1, keepdims=True)
@@ -24,7 +25,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def max_probability(probs: Floats) -> Floats:
-    """The largest class probability of each row, the usual "softmax" confidence.
+    """Return the largest class probability of each row, the usual "softmax" confidence.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def max_probability(probs: Floats) -> Floats:
 
 
 def margin(probs: Floats) -> Floats:
-    """The largest minus the second largest class probability of each row.
+    """Return the largest minus the second largest class probability of each row.
 
     Parameters
     ----------
@@ -57,7 +58,10 @@ def margin(probs: Floats) -> Floats:
 
 
 def entropy(probs: Floats) -> Floats:
-    """One minus the entropy of each row, as a share of its largest value log(C): 1 is certain, 0 is uniform.
+    """Return one minus the entropy of each row, as a share of log(C).
+
+    log(C) is the largest entropy of C classes: the confidence is 1 for a certain row and 0 for a
+    uniform one.
 
     Parameters
     ----------
@@ -74,7 +78,9 @@ def entropy(probs: Floats) -> Floats:
 
 
 def purity(probs: Floats) -> Floats:
-    """One minus the Gini impurity: the chance that two labels drawn from the probabilities are the same.
+    """Return one minus the Gini impurity of each row.
+
+    That is the chance that two labels drawn from the probabilities are the same.
 
     Parameters
     ----------
@@ -89,21 +95,22 @@ def purity(probs: Floats) -> Floats:
     return np.square(probs).sum(axis=-1).clip(0, 1)
 
 
-# Those that class probabilities (n, C) give, by name. A new one is a function above, a line here,
-# and a test.
+# Confidences from class probabilities (n, C). A new one is a function above, a line here and a
+# test.
 CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "max_probability": max_probability,
     "margin": margin,
     "entropy": entropy,
     "purity": purity,
 }
-NAMED = {**CONFIDENCES, "softmax": max_probability}  # by its usual name, too
-# Those that ask the members of an ensemble: functions of their probabilities (n, M, C), below.
-OF_MEMBERS = ("t_similarity", "t_share")
+# The same, with the usual name of the first.
+CONFIDENCES_BY_NAME = {**CONFIDENCES, "softmax": max_probability}
+# Confidences from the class probabilities (n, M, C) of an ensemble's members, see below.
+MEMBER_CONFIDENCES = ("t_similarity", "t_share")
 
 
 class Scores(NamedTuple):
-    """The prediction of some rows."""
+    """The predictions of n rows."""
 
     probs: Floats  # (n, C)
     confidence: Floats  # (n,)
@@ -116,72 +123,78 @@ def scores_of(
     members: Floats | None = None,
     weights: Floats | None = None,
 ) -> Scores:
-    """Confidences of some rows.
+    """Compute the confidence of each row, and of each of its classes.
 
     Parameters
     ----------
     probs : array of shape (n, C)
         Class probabilities.
     confidence : str, or array of shape (n,) or (n, C)
-        A name of ``OF_MEMBERS`` or ``NAMED``, or numbers that somebody else made.
+        A name of ``MEMBER_CONFIDENCES`` or ``CONFIDENCES_BY_NAME``, or confidences computed by the
+        caller.
     members : array of shape (n, M, C), default=None
-        Class probabilities of the members, for a name of ``OF_MEMBERS``.
+        Class probabilities of the members, for a name of ``MEMBER_CONFIDENCES``.
     weights : array of shape (M,), default=None
         How much each member counts; the same when None.
     """
     if not isinstance(confidence, str):
         if confidence.ndim == 2:
             return Scores(probs, confidence.max(axis=1), confidence)
-    elif confidence == "t_share":
-        shares = t_share(members, weights=weights)  # (n, C)
-        return Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
-    elif confidence == "t_similarity":
+        return _scores_of_predictions(probs, confidence)
+    if confidence == "t_similarity":
         agreement = t_similarity(members, per_class=True, weights=weights)  # (n, C)
         return Scores(probs, agreement.sum(axis=1).clip(0, 1), agreement)
-    elif confidence not in NAMED:
-        names = ", ".join((*OF_MEMBERS, *CONFIDENCES))
+    if confidence == "t_share":
+        shares = t_share(members, weights=weights)  # (n, C)
+        return Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
+
+    if confidence not in CONFIDENCES_BY_NAME:
+        names = ", ".join((*MEMBER_CONFIDENCES, *CONFIDENCES))
         raise ValueError(f"kind={confidence!r} is not a confidence; choose one of {names}.")
-    elif (measure := NAMED[confidence]) is max_probability:
+    measure = CONFIDENCES_BY_NAME[confidence]
+    if measure is max_probability:
         return Scores(probs, measure(probs), probs)
-    else:
-        confidence = measure(probs)
-    # One number a row: all of it goes to the class predicted.
+    return _scores_of_predictions(probs, measure(probs))
+
+
+def _scores_of_predictions(probs: Floats, confidence: Floats) -> Scores:
+    """Give all of each row's confidence (n,) to its predicted class."""
     is_predicted = np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)]  # (n, C)
     return Scores(probs, confidence, np.where(is_predicted, confidence[:, None], 0))
 
 
 class MembersMixin(ClassifierMixin):
-    """The predictions of a classifier that has members, from ``predict_joint_proba``."""
+    """Predictions of a classifier that has members, from its ``predict_joint_proba``."""
 
     classes_: NDArray[Any]
     head_weights_: Floats | None = None  # how much each member counts in the T-similarity, (M,)
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
-        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        """Return ``predict_proba`` and ``predict_head_proba`` in one pass over the rows."""
         raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
+        """Predict the label of each row."""
         codes = self.predict_proba(X).argmax(axis=1)
         return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C)."""
+        """Return class probabilities (n, C)."""
         return self.predict_joint_proba(X)[0]
 
     def predict_head_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, M, C) of the members: diverse heads, or unlike classifiers."""
+        """Return class probabilities (n, M, C) of the members: diverse heads, or classifiers."""
         return self.predict_joint_proba(X)[1]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
-        """How far each prediction can be trusted, (n,) in [0, 1].
+        """Compute how far each prediction can be trusted, (n,) in [0, 1].
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
             ``"t_similarity"`` is the agreement of the members, ``"t_share"`` the share of the
-            predicted class in it; those of ``chary.method.CONFIDENCES``, such as
+            predicted class in it; the confidences of ``chary.method.CONFIDENCES``, such as
             ``"max_probability"``, look at the class probabilities.
         """
         probs, members = self.predict_joint_proba(X)
@@ -189,7 +202,7 @@ class MembersMixin(ClassifierMixin):
 
 
 def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = None) -> Any:
-    r"""Agreement of an ensemble's heads on each row.
+    r"""Measure how far the heads of an ensemble agree on each row.
 
     With h_m the class probabilities of head m = 1..M, the T-similarity of a row is
 
@@ -226,37 +239,41 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
             f"T-similarity compares heads with each other: got {n_heads}, at least 2 are needed."
         )
     if weights is None:
-        n_pairs = n_heads * (n_heads - 1)
+        weight_of_pairs = n_heads * (n_heads - 1)
     else:
         head_probs = head_probs * weights[:, None]  # (n, M, C)
-        n_pairs = (weights * (weights.sum() - weights)).sum()
-        if weights.min() < 0 or not n_pairs > 0:
+        weight_of_pairs = (weights * (weights.sum() - weights)).sum()
+        if weights.min() < 0 or not weight_of_pairs > 0:
             raise ValueError(
                 f"The weights of the heads must be at least 0, two of them positive; got {weights}."
             )
+
     total = head_probs.sum(-2)  # (n, C)
-    agreement = (total * total - (head_probs * head_probs).sum(-2)) / n_pairs  # (n, C)
-    agreement = agreement.clip(0, 1)  # rounding alone can leave the interval
-    return agreement if per_class else agreement.sum(-1).clip(0, 1)
+    agreement = (total * total - (head_probs * head_probs).sum(-2)) / weight_of_pairs  # (n, C)
+    # Rounding alone can leave the interval.
+    agreement = agreement.clip(0, 1)
+    if per_class:
+        return agreement
+    return agreement.sum(-1).clip(0, 1)
 
 
 def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> Any:
-    r"""The share of each class in the agreement of an ensemble's heads, or that of the predicted class.
+    r"""Compute each class's share in the agreement of an ensemble's heads.
 
     With t_c the class-wise T-similarity of a row,
 
     .. math:: u_c = t_c \Big/ \sum_k t_k,
 
-    0 for every class where no two heads agree on anything. It says what the heads agree on, not how
-    far they agree: heads that all hesitate between two classes give both 1/2, where the
-    T-similarity is low.
+    or 0 for all classes if no two heads agree on anything. It says what the heads agree on, not how
+    far they agree: heads that all hesitate between two classes give both 1/2, and the T-similarity
+    is low.
 
     Parameters
     ----------
     head_probs : NumPy array of shape (n, M, C)
         Class probabilities of the M >= 2 heads.
     prediction : array of shape (n,), default=None
-        Class index that the model gives each row.
+        Class index that the model gives each row; its share alone is returned.
     weights : array of shape (M,), default=None
         Weights of the heads, as in ``t_similarity``.
 
@@ -273,14 +290,13 @@ def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> 
     agreement = t_similarity(head_probs, per_class=True, weights=weights)  # (n, C)
     total = agreement.sum(-1, keepdims=True)
     shares = np.divide(agreement, total, out=np.zeros_like(agreement), where=total > 0)
-    return shares if prediction is None else shares[np.arange(len(shares)), prediction]
-
-
-# ---------------------------------------------------------------- how good a confidence is
+    if prediction is None:
+        return shares
+    return shares[np.arange(len(shares)), prediction]
 
 
 class RiskCoverageCurve(NamedTuple):
-    """One entry per row, from the most to the least confident."""
+    """Risk by coverage: an entry for each row, from the most to the least confident."""
 
     coverage: Floats  #: share of rows answered
     risk: Floats  #: share of errors among them
@@ -293,7 +309,7 @@ def expected_calibration_error(
     n_bins: int = 15,
     bins: Literal["width", "mass"] = "width",
 ) -> float:
-    r"""How far confidence is from accuracy, on average over bins of equal width on [0, 1], or of equal mass.
+    r"""Compute how far confidence is from accuracy, on average over bins.
 
     A confidence on the edge of two bins belongs to the lower one.
 
@@ -315,25 +331,25 @@ def expected_calibration_error(
     >>> round(expected_calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False]), 2)
     0.15
     """
-    conf, right = _checked(confidence, correct)
+    confidences, is_right = _check_confidences(confidence, correct)
+    quantiles = np.linspace(0, 1, n_bins + 1)
     if bins == "width":
-        edges = np.linspace(0, 1, n_bins + 1)
+        edges = quantiles
     elif bins == "mass":
-        edges = np.percentile(conf, np.linspace(0, 1, n_bins + 1) * 100)
+        edges = np.percentile(confidences, quantiles * 100)
     else:
         raise ValueError(f"bins={bins!r} is not known; choose 'width' or 'mass'.")
-    bin_of_row = np.searchsorted(edges[1:-1], conf)
-    _, bin_of_row, count = np.unique(
-        bin_of_row, return_inverse=True, return_counts=True
-    )  # those that hold rows
-    accuracy, mean_confidence = (
-        np.bincount(bin_of_row, values) / count for values in (right, conf)
-    )
-    return float(np.average(np.abs(accuracy - mean_confidence), weights=count))
+
+    bin_of_row = np.searchsorted(edges[1:-1], confidences)
+    # Bins without a row are left out.
+    _, bin_of_row, n_rows = np.unique(bin_of_row, return_inverse=True, return_counts=True)
+    accuracy = np.bincount(bin_of_row, is_right) / n_rows
+    mean_confidence = np.bincount(bin_of_row, confidences) / n_rows
+    return float(np.average(np.abs(accuracy - mean_confidence), weights=n_rows))
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
-    """Error among the rows answered when the least confident are left unanswered.
+    """Compute the error among the rows answered when the least confident are left out.
 
     Rows of equal confidence share their errors evenly, which is the mean over all their orders. The
     area (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
@@ -355,16 +371,19 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
     >>> risk_coverage_curve([0.9, 0.8, 0.1], [True, True, False]).risk.round(2).tolist()
     [0.0, 0.0, 0.33]
     """
-    conf, right = _checked(confidence, correct)
-    _, group, size = np.unique(-conf, return_inverse=True, return_counts=True)
-    error_rate = np.bincount(group, 1 - right) / size
-    answered = np.arange(1, len(conf) + 1)
-    risk = np.cumsum(np.repeat(error_rate, size)) / answered
-    return RiskCoverageCurve(answered / len(conf), risk, float(risk.mean()))
+    confidences, is_right = _check_confidences(confidence, correct)
+    # Groups of equal confidence, the most confident first.
+    _, group_of_row, size = np.unique(-confidences, return_inverse=True, return_counts=True)
+    error_rate = np.bincount(group_of_row, 1 - is_right) / size
+    n_answered = np.arange(1, len(is_right) + 1)  # (n,)
+    risk = np.cumsum(np.repeat(error_rate, size)) / n_answered
+    return RiskCoverageCurve(n_answered / len(is_right), risk, float(risk.mean()))
 
 
 def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Chance that a right prediction is more confident than a wrong one; NaN when all or none are right.
+    """Compute the chance that a right prediction is more confident than a wrong one.
+
+    It is NaN when all predictions are right, or none.
 
     Parameters
     ----------
@@ -378,16 +397,20 @@ def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     >>> confidence_auroc([0.9, 0.8, 0.1], [True, True, False])
     1.0
     """
-    conf, right = _checked(confidence, correct)
-    return float(roc_auc_score(right, conf)) if 0 < right.mean() < 1 else float("nan")
+    confidences, is_right = _check_confidences(confidence, correct)
+    if not 0 < is_right.mean() < 1:
+        return math.nan
+    return float(roc_auc_score(is_right, confidences))
 
 
-def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
-    conf = np.asarray(column_or_1d(confidence), dtype=np.float64)
-    right = np.asarray(column_or_1d(correct), dtype=np.float64)
-    check_consistent_length(conf, right)
-    if not (len(conf) and conf.min() >= 0 and conf.max() <= 1 and np.isin(right, (0, 1)).all()):
+def _check_confidences(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
+    """Return confidences and whether each prediction is right, checked, as floats (n,)."""
+    confidences = np.asarray(column_or_1d(confidence), dtype=np.float64)
+    is_right = np.asarray(column_or_1d(correct), dtype=np.float64)
+    check_consistent_length(confidences, is_right)
+    in_range = len(confidences) and confidences.min() >= 0 and confidences.max() <= 1
+    if not (in_range and np.isin(is_right, (0, 1)).all()):
         raise ValueError(
             "confidence must hold numbers from 0 to 1, and correct whether a prediction was right."
         )
-    return conf, right
+    return confidences, is_right

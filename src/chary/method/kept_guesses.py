@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chary.method.confidence import NAMED, Floats, purity
+from chary.method.confidence import CONFIDENCES_BY_NAME, Floats, purity
 from chary.method.self_training import SelfTrainingClassifier
 
 # The weight of a guess beside the classifier's probabilities: so far above a half that the guessed
@@ -55,7 +55,9 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         probs = self.predict_proba(X)
         # Members of an ensemble know nothing of the guess, so their agreement cannot be the
         # confidence in it.
-        measure = NAMED.get(self.confidence, purity) if isinstance(self.confidence, str) else purity
+        measure = purity
+        if isinstance(self.confidence, str):
+            measure = CONFIDENCES_BY_NAME.get(self.confidence, purity)
         return probs, measure(probs)
 
     def guesses(self, X: Any) -> NDArray[np.intp]:

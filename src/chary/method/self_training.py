@@ -15,7 +15,14 @@ from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
-from chary.method.confidence import NAMED, OF_MEMBERS, Floats, Scores, scores_of, softmax
+from chary.method.confidence import (
+    CONFIDENCES_BY_NAME,
+    MEMBER_CONFIDENCES,
+    Floats,
+    Scores,
+    scores_of,
+    softmax,
+)
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import (
     fit_partly,
@@ -136,7 +143,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
         "policy": [HasMethods(["accept"]), None],
-        "confidence": [StrOptions({*OF_MEMBERS, *NAMED}), callable],
+        "confidence": [StrOptions({*MEMBER_CONFIDENCES, *CONFIDENCES_BY_NAME}), callable],
         "max_rounds": [Interval(Integral, 0, None, closed="left")],
         "class_prior": "no_validation",
         "aim": [StrOptions(set(AIMS))],
@@ -395,7 +402,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             _check_own_confidence(confidence, probs)
             return scores_of(self._with_class_bias(probs), confidence)
 
-        if self.confidence not in OF_MEMBERS:
+        if self.confidence not in MEMBER_CONFIDENCES:
             return scores_of(self._with_class_bias(probabilities(estimator, X)), self.confidence)
 
         # A network gives its prediction head and its diverse heads in one pass through the
