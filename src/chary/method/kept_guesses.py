@@ -55,9 +55,7 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         probs = self.predict_proba(X)
         # Members of an ensemble know nothing of the guess, so their agreement cannot be the
         # confidence in it.
-        measure = purity
-        if isinstance(self.confidence, str):
-            measure = CONFIDENCES_BY_NAME.get(self.confidence, purity)
+        measure = CONFIDENCES_BY_NAME.get(str(self.confidence), purity)
         return probs, measure(probs)
 
     def guesses(self, X: Any) -> NDArray[np.intp]:
