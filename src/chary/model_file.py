@@ -43,8 +43,7 @@ from chary.method.policies import POLICIES
 from chary.method.self_training import SelfTrainingClassifier
 from chary.method.trees import PlainBoosting, PlainForest, Trees, plain_trees
 from chary.tables import TablePreparation
-from chary.tables.cells import Column
-from chary.tables.columns import is_whole
+from chary.tables.columns import Column, is_valid_column
 
 FORMAT = "chary-model-2"
 _MAX_BYTES, _MAX_HEADER_BYTES = 2**33, 2**28
@@ -514,7 +513,7 @@ def _restore_column(**saved: Any) -> Column:
     _require(all(type(getattr(column, name)) is kind for name, kind in _COLUMN_TYPES.items()))
     _require(_is_tuple_of_texts(column.categories))
     _require_finite(column.learned)
-    _require(is_whole(column))
+    _require(is_valid_column(column))
     return column
 
 

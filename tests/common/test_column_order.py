@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import chary
 from chary.cli import main
 from chary.tables import TablePreparation
-from chary.tables.cells import some_of
+from chary.tables.columns.kind import sample_cells
 
 N = 90
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -175,7 +175,7 @@ def test_labels_are_the_same_whatever_the_order_of_rows_columns_and_categories(l
 
 def test_a_sample_of_cells_is_the_same_whatever_their_order():
     cells = pl.Series([f"{i % 700}" for i in range(1_000)])
-    found, other = some_of(cells, 200), some_of(cells.reverse(), 200)
+    found, other = sample_cells(cells, 200), sample_cells(cells.reverse(), 200)
     assert found.to_list() == other.to_list()
     assert len(found) == 200
     assert found.is_in(cells).all()

@@ -1,16 +1,11 @@
 """One place says which cells hold nothing: in a feature, in a target, in an answer."""
 
 import datetime as dt
-from dataclasses import FrozenInstanceError
 
-import numpy as np
 import polars as pl
 import pytest
 
 from chary.tables.cells import (
-    FEW,
-    MANY,
-    Column,
     cell_texts,
     filled_cells,
     is_no_answer,
@@ -19,7 +14,6 @@ from chary.tables.cells import (
     may_be_unlabeled,
     missing_cells,
     shown_cells,
-    some_of,
     without_codes,
 )
 
@@ -147,25 +141,3 @@ def test_cells_are_shown_as_they_are_written_and_short():
         f"{'n' * 37}... is missing",
     ]
     assert shown_cells(pl.Series("n" * 40, [[1]])).to_list() == ["n" * 40]
-
-
-def test_some_cells_stand_for_all_whatever_their_order():
-    for n, size in ((199, 199), (399, 399), (400, 200), (600, 200), (700, 234)):
-        cells = pl.Series(range(n))
-        assert len(some_of(cells, 200)) == size
-        assert some_of(cells, 200).sort().equals(some_of(cells.reverse(), 200).sort())
-    assert (
-        len(some_of(pl.Series(range(400)), FEW)),
-        len(some_of(pl.Series(range(40_000)), MANY)),
-    ) == (
-        200,
-        20_000,
-    )
-
-
-def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():
-    column = Column("x", "words", learned={"a": np.ones(2)})
-    assert column == Column("x", "words", learned={"a": np.zeros(3)})
-    assert (column.other, column.missing, column.doubtful) == (False, False, False)
-    with pytest.raises(FrozenInstanceError):
-        column.name = "y"

@@ -406,9 +406,9 @@ def fitted():
 @given(cuts=st.lists(st.integers(0, 120), max_size=6), seed=st.integers(0, 3))
 def test_the_features_of_a_row_do_not_depend_on_the_part_it_is_in(prepared, cuts, seed):
     frame = awkward(seed=seed)
-    whole, forms = prepared.transform(frame), prepared.forms()
+    whole, forms = prepared.transform(frame), prepared.cell_counts()
     bounds = [0, *sorted(cuts), 120]
-    parts = [prepared.part(frame[a:b], forms) for a, b in pairwise(bounds)]
+    parts = [prepared.transform_part(frame[a:b], forms) for a, b in pairwise(bounds)]
     forms.refuse()
     assert np.concatenate(parts).tobytes() == whole.tobytes()
 
@@ -423,8 +423,10 @@ def test_rare_words_after_numbers_mean_the_same_whatever_else_is_there():
     cells = pl.DataFrame(
         {"x": [*(f"{k} km" for k in range(9_000)), *odd, *odd, "7 kilometres", "7 KM"]}
     )
-    forms = preparation.forms()
-    parts = [preparation.part(cells[k : k + 300], forms) for k in range(0, cells.height, 300)]
+    forms = preparation.cell_counts()
+    parts = [
+        preparation.transform_part(cells[k : k + 300], forms) for k in range(0, cells.height, 300)
+    ]
     assert np.concatenate(parts).tobytes() == preparation.transform(cells).tobytes()
 
 
@@ -448,10 +450,10 @@ def test_parts_are_refused_exactly_as_the_whole_is(n_odd, n, cut, points, first)
     said = _said(lambda: preparation.transform(frame))
 
     def in_parts():
-        total = preparation.forms()
+        total = preparation.cell_counts()
         for start in range(0, frame.height, cut):
-            later = preparation.forms()
-            preparation.part(frame[start : start + cut], later)
+            later = preparation.cell_counts()
+            preparation.transform_part(frame[start : start + cut], later)
             total.add(later)
         total.refuse()
 
@@ -469,8 +471,11 @@ def _said(job):
 
 
 def test_nothing_is_refused_of_a_table_without_rows(prepared):
-    forms = prepared.forms()
-    assert prepared.part(awkward()[:0], forms).shape == (0, len(prepared.get_feature_names_out()))
+    forms = prepared.cell_counts()
+    assert prepared.transform_part(awkward()[:0], forms).shape == (
+        0,
+        len(prepared.get_feature_names_out()),
+    )
     forms.refuse()
 
 

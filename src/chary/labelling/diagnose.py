@@ -18,7 +18,7 @@ from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import Options
 from chary.tables import Table, TablePreparation
-from chary.tables.cells import Column
+from chary.tables.columns import Column
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 

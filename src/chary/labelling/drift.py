@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 from chary._words import day, percent, shown
 from chary.model_file import DriftReference
 from chary.tables import TablePreparation
-from chary.tables.cells import DATE, NUMBER
+from chary.tables.columns.kind import DATE, NUMBER
 from chary.tables.preparation import Feature
 
 Floats = NDArray[np.floating[Any]]

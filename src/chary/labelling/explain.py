@@ -130,7 +130,7 @@ class Explainer(NamedTuple):
         others = [c.name for c in self.preparation.columns_ if c.used and c.name != self.columns[k]]
         alone = self.preparation.without(dict.fromkeys(others, ""))
         changed = X[changed_rows]
-        changed[:, self.groups[k]] = alone.part(pl.DataFrame({cells.name: texts}), alone.forms())
+        changed[:, self.groups[k]] = alone.transform_part(pl.DataFrame({cells.name: texts}))
         odds = _log_odds(probabilities(self.classifier, changed), codes[changed_rows])
 
         start = len(rows)

@@ -193,7 +193,7 @@ def _label_all(
             places = table.places_of(numbers[known] - start)
             rows = _labelled(fit, *scored, known, places)
             if options.explain:
-                features = X if source is None else preparation.part(frame, preparation.forms())
+                features = X if source is None else preparation.transform_part(frame)
                 new = np.flatnonzero(rows.source != GIVEN)
                 rows = replace(
                     rows,
@@ -431,7 +431,7 @@ class LabeledTable(Fit, LabeledRows):
         preparation = self.model[0]
         frame = self.table.frame.drop(self.target)[rows]
         # The whole table was found to be readable.
-        return np.ascontiguousarray(preparation.part(frame, preparation.forms()))
+        return np.ascontiguousarray(preparation.transform_part(frame))
 
     def probabilities(self) -> NDArray[np.float64]:
         """(n, C) What the model makes of every row, by class; where a label was given, 1 for its class.

@@ -56,7 +56,7 @@ from chary.method.priors import (
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import Options
 from chary.tables import Table, TableError
-from chary.tables.columns.texts import Texts
+from chary.tables.columns import Texts
 from chary.tables.preparation import Feature
 from chary.tables.target import Target, read_target
 

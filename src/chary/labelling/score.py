@@ -40,7 +40,7 @@ class RowCounts:
     """What is counted of rows as they are scored; counts of several batches add up to those of all their rows."""
 
     def __init__(self, model: Pipeline) -> None:
-        self.forms = model[0].forms()  # cells that cannot be read
+        self.forms = model[0].cell_counts()  # cells that cannot be read
         self.events = EventCounts()  # for ``compare_with_reference``
         self.classes = np.asarray(model[-1].classes_).astype(str).tolist()
         self.of_class = np.zeros(len(self.classes), np.int64)  # rows that have each label
@@ -112,7 +112,7 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
         At most ``block_rows(model)`` rows; columns are found by name.
     """
     counts = RowCounts(model)
-    X = model[0].part(frame, counts.forms)
+    X = model[0].transform_part(frame, counts.forms)
     none: tuple[Floats, Floats] = np.empty((0, len(counts.classes))), np.empty(0)
     probs, confidence = predict_scores(model[-1], X) if len(X) else none
     codes = probs.argmax(axis=1)

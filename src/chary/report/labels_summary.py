@@ -18,7 +18,8 @@ from chary.report.plain_data import (
     as_data,
     matrix_of,
 )
-from chary.tables.cells import DATE, NUMBER, TOPIC, UNREADABLE, Column, cell_words
+from chary.tables.cells import cell_words
+from chary.tables.columns.kind import DATE, NUMBER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 _N_SHIFTS = 20

@@ -16,30 +16,23 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from chary._words import Parameter, shown
-from chary.tables.cells import (
-    DROPPED,
-    NUMBER,
-    READABLE,
-    Column,
-    Kind,
-    codes_of,
-    filled_cells,
-    unified,
-    without_codes,
-)
-from chary.tables.columns import find_column, kind_of
+from chary.tables.cells import codes_of, filled_cells, without_codes
+from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults, find_column, kind_of
+from chary.tables.columns.kind import DROPPED, NUMBER, Kind, unified
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint
 
 # Medians, means and standard deviations come from at most so many rows and cells.
-_STATISTICS_ROWS, _STATISTICS_CELLS = 100_000, 2**26
+_STATISTICS_ROWS = 100_000
+_STATISTICS_CELLS = 2**26
+# Features that are made at a time.
 _CHUNK_CELLS = 2**22
 # Standardised values are clipped.
 _CLIP = 100.0
-# New cells are refused if so many that cannot be read are less likely than this where ``READABLE``
-# of them can.
+# New cells are refused if, with the share of readable cells that ``fit`` asks for, so many
+# unreadable ones are less likely than this.
 _UNLIKELY = 0.01
-# What somebody may say of a column, in the order in which it counts.
+# Parameters that override the kind of a column; the first one counts.
 _FORCED = ("drop", "identifier", "text", "categorical", "numeric")
 
 Statistics = dict[str, NDArray[np.float64]]
@@ -48,7 +41,7 @@ Statistics = dict[str, NDArray[np.float64]]
 class Feature(NamedTuple):
     """What a feature was made of, and how it turns back into the table's own numbers."""
 
-    name: str  # of its own
+    name: str
     column: str
     indicator: bool  # 1 or 0: whether a cell is missing, or belongs to a group; otherwise a number
     mean: float = 0.0
@@ -57,23 +50,23 @@ class Feature(NamedTuple):
     unit: str = NUMBER  # how a person reads it: see ``Kind.feature_words``
 
     def in_units(self, value: float) -> float:
-        """The number of the table that a value of the feature stands for."""
+        """Convert a value of the feature to the number of the table."""
         return self.mean + self.scale * value
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
     """Turn the cells of a table into numeric features.
 
-    Kinds are found from the cells: numeric (with its unit or currency, if there is one throughout),
-    boolean, date (year, month, weekday, elapsed days, and the hour if it is told), time of day,
+    Kinds are found from the cells: numeric (with its unit or currency, if it has one throughout),
+    boolean, date (year, month, weekday, elapsed days, and the hour if cells have one), time of day,
     categorical (rare values share one feature), free text (thirty topics, more if ``y`` has more
     than twenty classes), embedding (a list of numbers). Identifiers and constant columns are left
-    out; ``columns_`` says so. Missing numbers become the median, with a feature that tells where;
+    out; ``columns_`` says so. Missing numbers become the median, with a feature that marks them;
     missing categories are a category. Values never seen in ``fit`` are accepted; numbers and dates
-    that are written otherwise than in ``fit`` are refused. All numbers are standardised, those of a
-    text or of an embedding by one scale. Features are made of the columns in the order of their
-    names, so that nothing that is learned from them depends on the order of the columns in the
-    table; arrays have no names, and keep theirs.
+    in another form than in ``fit`` are refused. All numbers are standardised, those of a text or of
+    an embedding by one scale. Features are in the order of the names of their columns, so that
+    nothing learned from them depends on the order of the columns in the table; arrays have no
+    names, and keep theirs.
 
     Parameters
     ----------
@@ -92,7 +85,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     columns_ : list of Column
         In the order of the table.
     ordered_ : list of Column
-        The same in the order of their features: by name. A model file keeps them so.
+        In the order of their features: by name. A model file keeps them so.
     statistics_ : dict of arrays (k,)
         ``median``, ``mean`` and ``scale`` of the k features that are numbers; empty if none is.
 
@@ -103,7 +96,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> table = {"age": ["31", "", "47", "52"], "city": ["Ulm", "Bonn", "Ulm", "Bonn"], "n": ["1", "1", "1", "1"]}
+    >>> table = {
+    ...     "age": ["31", "", "47", "52"],
+    ...     "city": ["Ulm", "Bonn", "Ulm", "Bonn"],
+    ...     "n": ["1", "1", "1", "1"],
+    ... }
     >>> preparation = TablePreparation().fit(table)
     >>> [(column.name, column.kind) for column in preparation.columns_]
     [('age', 'numeric'), ('city', 'categorical'), ('n', 'constant')]
@@ -132,64 +129,72 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         self.missing = missing
         self.dates = dates
 
-    def fit(self, X: Any, y: Any = None) -> TablePreparation:
-        """Find the kinds of the columns and the statistics of the used ones; in ``y`` only classes are counted."""
+    def fit(
+        self, X: Any, y: Any = None, defaults: ColumnDefaults = COLUMN_DEFAULTS
+    ) -> TablePreparation:
+        """Find the kinds of the columns, and the statistics of their numbers.
+
+        Of ``y`` only the classes are counted. ``defaults`` are for studies.
+        """
         frame = from_dataframe(X)
-        n_classes = 0 if y is None else len(set(map(str, y)))
-        forced = {name: how for how in reversed(_FORCED) for name in getattr(self, how)}
-        for name in forced:
-            if name not in frame.columns:
-                hint = column_hint(name, frame.columns)
-                raise TableError(
-                    f"The table of features has no column {shown(name)} to override; {hint}"
-                )
+        forced = self._forced_kinds(frame.columns)
         _refuse_unknown(self.dates, frame.columns, "the dates")
         frame = self._without_codes(frame, frame.columns)
-        dates = {name: (codes_of(name, self.dates) or [""])[-1] for name in frame.columns}
-        columns = [
-            find_column(frame[name], forced.get(name, ""), dates[name], n_classes)
-            for name in frame.columns
-        ]
+        n_classes = 0 if y is None else len(set(map(str, y)))
+        columns = []
+        for cells in frame:
+            orders = codes_of(cells.name, self.dates) or [""]
+            kind = forced.get(cells.name, "")
+            columns.append(find_column(cells, kind, orders[-1], n_classes, defaults))
+
         if not any(column.used for column in columns):
             reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
             raise TableError(
                 f"No column is left to learn from ({reasons}); add columns or override their kind."
             )
-        ordered = sorted(columns, key=lambda column: column.name)
-        self.columns_, self.ordered_, self._places = columns, ordered, _places(ordered)
-        n_features = self._n_features
+        self.columns_ = columns
+        self.ordered_ = sorted(columns, key=lambda column: column.name)
+        self._layout = _lay_out(self.ordered_)
+        n_features = self._layout.n_features
         if n_features > MAX_COLUMNS:
             raise TableError(
-                f"The columns become {n_features:,} features, of {MAX_COLUMNS:,} at most; use {Parameter('drop')}."
+                f"The columns become {n_features:,} features, of {MAX_COLUMNS:,} at most; "
+                f"use {Parameter('drop')}."
             )
-        self.statistics_ = _statistics(frame, self._numbers, n_features)
+        self.statistics_ = _statistics(frame, self._layout)
         return self
 
     @classmethod
     def restored(
         cls, params: dict[str, Sequence[str]], columns: list[Column], statistics: Statistics
     ) -> TablePreparation:
-        """A fitted preparation, of what a model file says of it: its ``ordered_`` columns and ``statistics_``."""
-        n_numbers = 0
+        """Restore a fitted preparation from its ``ordered_`` columns and ``statistics_``."""
+        mismatch = TableError("The model file does not fit its columns; train the model again.")
         n_known = min(map(len, statistics.values()), default=0)
-        fits = True
-        for kind, column in [(kind_of(column), column) for column in columns if column.used]:
-            fits = (
-                fits and n_numbers <= n_known and kind.whole(column)
-            )  # a short note may promise thousands
-            if fits and not kind.grouped:
+        n_numbers = 0
+        for column in columns:
+            if not column.used:
+                continue
+            kind = kind_of(column)
+            # Checked column by column, as a short form may promise thousands of numbers.
+            if n_numbers > n_known or not kind.is_valid(column):
+                raise mismatch
+            if not kind.grouped:
                 n_numbers += len(kind.feature_names(column))
+
         expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
         shapes = {name: values.shape for name, values in statistics.items()}
-        if not fits or shapes != expected or (n_numbers and (statistics["scale"] <= 0).any()):
-            raise TableError("The model file does not fit its columns; train the model again.")
+        if shapes != expected or (n_numbers and (statistics["scale"] <= 0).any()):
+            raise mismatch
         preparation = cls(**params)
-        preparation.columns_ = preparation.ordered_ = columns
-        preparation.statistics_, preparation._places = statistics, _places(columns)
+        preparation.columns_ = columns
+        preparation.ordered_ = columns
+        preparation.statistics_ = statistics
+        preparation._layout = _lay_out(columns)
         return preparation
 
     def without(self, notes: Mapping[str, str]) -> TablePreparation:
-        """The same preparation with some columns left out.
+        """Return this preparation with some columns left out.
 
         Parameters
         ----------
@@ -197,9 +202,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             The columns to leave out, and for each the reason, which is its note.
         """
         check_is_fitted(self)
-        kept = [feature.column not in notes for feature in self.features()]
+        is_used = [feature.column not in notes for feature in self.features()]
         statistics = {
-            name: values[kept[: len(values)]] for name, values in self.statistics_.items()
+            name: values[is_used[: len(values)]] for name, values in self.statistics_.items()
         }
         left_out = {name: Column(name, DROPPED, note) for name, note in notes.items()}
         columns = [left_out.get(column.name, column) for column in self.ordered_]
@@ -208,50 +213,57 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return preparation
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Features (n, d); columns are found by name, further columns are ignored."""
+        """Make features (n, d); columns are found by name, further columns are ignored."""
         return self.transform_counted(X)[0]
 
     def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
-        """Features (n, d), and how many cells of each used column hold no number; categories are not counted."""
-        forms = self.forms()
-        features = self.part(from_dataframe(X), forms)
-        forms.refuse()
-        return np.ascontiguousarray(features), forms.missing
+        """Make features (n, d), and count the cells without a number in each column of numbers."""
+        counts = self.cell_counts()
+        features = self.transform_part(from_dataframe(X), counts)
+        counts.refuse()
+        return np.ascontiguousarray(features), counts.missing
 
-    def forms(self) -> Forms:
-        """What is shown each part of a table, and asked at its end whether it is written as in ``fit``."""
+    def cell_counts(self) -> CellCounts:
+        """Start to count the cells of a new table, which is transformed part by part."""
         check_is_fitted(self)
-        return Forms([place.column for place in self._numbers], self.numeric)
+        return CellCounts([place.column for place in self._layout.numbers], self.numeric)
 
-    def part(self, frame: pl.DataFrame, forms: Forms) -> NDArray[np.float32]:
-        """Features (n, d) of a ``frame`` that is a part of a table: those that its rows have in the whole of it.
+    def transform_part(
+        self, frame: pl.DataFrame, counts: CellCounts | None = None
+    ) -> NDArray[np.float32]:
+        """Make the features (n, d) of a part of a table, the same as in the whole table.
 
-        What could not be read is counted in ``forms``; a cell alone cannot tell whether it is an
-        odd one in a column as it should be, or one of a column that is written otherwise. The array
-        has its columns together, as the cells have theirs.
+        Cells are counted in ``counts``, which decides at the end of the table whether it is
+        refused: a part cannot tell a few odd cells from a column in another form. The array has its
+        columns together, as the cells have theirs.
         """
+        if counts is None:
+            counts = self.cell_counts()
         self.require_columns(frame.columns)
         frame = self._without_codes(frame, [column.name for column in self.columns_])
-        features = np.empty((frame.height, self._n_features), np.float32, order="F")
+        features = np.empty((frame.height, self._layout.n_features), np.float32, order="F")
         size = max(1, _CHUNK_CELLS // features.shape[1])
         for start in range(0, frame.height, size):
-            self._fill(frame.slice(start, size), forms, features[start : start + size])
+            self._fill(frame.slice(start, size), counts, features[start : start + size])
         return features
 
-    def _fill(self, frame: pl.DataFrame, forms: Forms, features: NDArray[np.float32]) -> None:
-        """Write the features of some rows; those of cells without a number are counted."""
-        for place in self._numbers:
+    def _fill(self, frame: pl.DataFrame, counts: CellCounts, features: NDArray[np.float32]) -> None:
+        """Write the features of some rows into an array, and count their cells."""
+        for place in self._layout.numbers:
             cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
-            own = {name: values[place.here] for name, values in self.statistics_.items()}
-            missing = _standardize(numbers, out=features[:, place.here], **own)
-            forms.see(place.column.name, cells, missing)
-            if place.told is not None:
-                features[:, place.told] = missing
-        for place in self._groups:
-            codes = place.kind.read(unified(frame[place.column.name]), place.column)[:, 0]
-            for code, j in enumerate(range(place.here.start, place.here.stop)):
-                np.equal(codes, code, out=features[:, j])
+            statistics = {name: values[place.features] for name, values in self.statistics_.items()}
+            is_missing = np.isnan(numbers[:, 0])
+            _standardize(numbers, out=features[:, place.features], **statistics)
+            counts.add_cells(place.column.name, cells, is_missing)
+            if place.indicator is not None:
+                features[:, place.indicator] = is_missing
+
+        for place in self._layout.groups:
+            cells = unified(frame[place.column.name])
+            codes = place.kind.read(cells, place.column)[:, 0]
+            for code, feature in enumerate(features[:, place.features].T):
+                np.equal(codes, code, out=feature)
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse a table whose ``names`` lack a column that the model goes by."""
@@ -264,51 +276,53 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name a person understands for each feature; ``input_features`` is not used."""
+        """Name each feature for a person; ``input_features`` is not used."""
         return np.array([feature.name for feature in self.features()], dtype=object)
 
     def features(self) -> list[Feature]:
-        """What each feature was made of, and the mean and scale of those that are numbers."""
+        """Describe the features: what they were made of, and mean and scale of numbers."""
         check_is_fitted(self)
-        features: list[Feature] = []
-        indicators: list[tuple[str, str]] = []
-        for place in self._numbers:
+        numbers: list[Feature] = []
+        indicators: list[Feature] = []
+        for place in self._layout.numbers:
             column = place.column.name
-            mean, scale = (
-                self.statistics_[which][place.here].tolist() for which in ("mean", "scale")
-            )
+            means = self.statistics_["mean"][place.features].tolist()
+            scales = self.statistics_["scale"][place.features].tolist()
             words = place.kind.feature_words(place.column)
-            features += [
-                Feature(name, column, False, mean[i], scale[i], *words[i])
-                for i, name in enumerate(place.names)
-            ]
-            if place.told is not None:
-                indicators.append((f"{column} is missing", column))
-        for place in self._groups:
-            indicators += [(name, place.column.name) for name in place.names]
-        return features + [
-            Feature(name, column, indicator=True, words=name) for name, column in indicators
-        ]
+            for i, name in enumerate(place.names):
+                numbers.append(Feature(name, column, False, means[i], scales[i], *words[i]))
+            if place.indicator is not None:
+                indicators.append(_indicator(f"{column} is missing", column))
+        for place in self._layout.groups:
+            indicators += [_indicator(name, place.column.name) for name in place.names]
+        return numbers + indicators
 
-    @property
-    def _numbers(self) -> list[_Place]:
-        return [place for place in self._places if not place.kind.grouped]
-
-    @property
-    def _groups(self) -> list[_Place]:
-        return [place for place in self._places if place.kind.grouped]
-
-    @property
-    def _n_features(self) -> int:
-        return sum(len(place.names) + (place.told is not None) for place in self._places)
+    def _forced_kinds(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the kind that each column is forced to be, if it is."""
+        forced: dict[str, str] = {}
+        for kind in reversed(_FORCED):
+            forced.update(dict.fromkeys(getattr(self, kind), kind))
+        for name in forced:
+            if name not in names:
+                raise TableError(
+                    f"The table of features has no column {shown(name)} to override; "
+                    f"{column_hint(name, names)}"
+                )
+        return forced
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
-        """The table with nothing where somebody says that a cell holds nothing."""
+        """Empty the cells with a code that means nothing; settings may name ``known`` columns."""
         _refuse_unknown(self.missing, known, "the code")
-        coded = {name: codes_of(name, self.missing) for name in frame.columns}
         return frame.with_columns(
-            without_codes(frame[name], codes) for name, codes in coded.items() if codes
+            without_codes(cells, codes)
+            for cells in frame
+            if (codes := codes_of(cells.name, self.missing))
         )
+
+
+def _indicator(name: str, column: str) -> Feature:
+    """Describe a feature that is 1 or 0."""
+    return Feature(name, column, indicator=True, words=name)
 
 
 def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) -> None:
@@ -316,9 +330,9 @@ def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) 
     for setting in settings:
         if "=" in setting and not any(setting.startswith(f"{name}=") for name in columns):
             name = setting.partition("=")[0]
-            hint = column_hint(name, columns)
             raise TableError(
-                f"There is no column {shown(name)} for {kind} {shown(setting)}; {hint}"
+                f"There is no column {shown(name)} for {kind} {shown(setting)}; "
+                f"{column_hint(name, columns)}"
             )
 
 
@@ -328,44 +342,65 @@ class _Place(NamedTuple):
     column: Column
     kind: Kind
     names: list[str]  # of its numbers, or groups
-    here: slice  # where these are
-    told: int | None = None  # the feature that tells where cells are missing, if there is one
+    features: slice  # the places of its numbers, or groups
+    indicator: int | None = None  # the feature that marks missing cells, if there is one
 
 
-def _places(columns: list[Column]) -> list[_Place]:
-    """Of columns in this order: all numbers come first, then what tells which of them are missing, then groups."""
-    used = [(column, kind_of(column)) for column in columns if column.used]
-    places, end = list[_Place](), 0
-    for grouped in (False, True):
-        for column, kind in used:
-            if kind.grouped == grouped:
-                names = kind.feature_names(column)
-                places.append(_Place(column, kind, names, slice(end, end + len(names))))
-                end += len(names)
-        for k, place in enumerate(places):
-            if place.column.missing and not grouped:
-                places[k] = place._replace(told=end)
-                end += 1
+class _Layout(NamedTuple):
+    """Where all features are: numbers, then indicators of missing ones, then groups."""
+
+    numbers: list[_Place]
+    groups: list[_Place]
+    n_features: int
+
+
+def _lay_out(columns: list[Column]) -> _Layout:
+    """Give the features of columns their places, in the order of the columns."""
+    used = [column for column in columns if column.used]
+    numbers = _place_all([column for column in used if not kind_of(column).grouped], 0)
+    end = sum(len(place.names) for place in numbers)
+    for i, place in enumerate(numbers):
+        if place.column.missing:
+            numbers[i] = place._replace(indicator=end)
+            end += 1
+    groups = _place_all([column for column in used if kind_of(column).grouped], end)
+    end += sum(len(place.names) for place in groups)
+    return _Layout(numbers, groups, end)
+
+
+def _place_all(columns: list[Column], start: int) -> list[_Place]:
+    """Place the features of columns one after the other."""
+    places = []
+    for column in columns:
+        kind = kind_of(column)
+        names = kind.feature_names(column)
+        end = start + len(names)
+        places.append(_Place(column, kind, names, slice(start, end)))
+        start = end
     return places
 
 
-def _statistics(frame: pl.DataFrame, numbers: list[_Place], n_features: int) -> Statistics:
-    """Median, mean and scale of the numbers, those of one column by one scale where its kind asks for it."""
-    if not numbers:
+def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
+    """Compute median, mean and scale of the numbers; a kind may ask for one scale by column."""
+    if not layout.numbers:
         return {}
-    most = min(_STATISTICS_ROWS, _STATISTICS_CELLS // n_features)
-    if frame.height > most:
-        frame = frame[
-            np.sort(np.random.default_rng(0).choice(np.arange(frame.height), most, replace=False))
-        ]
-    read = [place.kind.read(unified(frame[place.column.name]), place.column) for place in numbers]
-    imputer, scaler = SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
-    # Sorted, as sums round otherwise in another order of the rows.
-    scaler.fit(np.sort(imputer.fit_transform(np.asfortranarray(np.column_stack(read))), axis=0))
-    for place in numbers:
+    n_rows = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
+    if frame.height > n_rows:
+        drawn = np.random.default_rng(0).choice(frame.height, n_rows, replace=False)
+        frame = frame[np.sort(drawn)]
+
+    columns = []
+    for place in layout.numbers:
+        cells = unified(frame[place.column.name])
+        columns.append(place.kind.read(cells, place.column))
+    imputer = SimpleImputer(strategy="median", keep_empty_features=True)
+    numbers = imputer.fit_transform(np.asfortranarray(np.column_stack(columns)))
+    # Sorted, as sums would round differently in another order of the rows.
+    scaler = StandardScaler().fit(np.sort(numbers, axis=0))
+    for place in layout.numbers:
         if place.kind.one_scale:  # the root mean square of all deviations
-            mean_square = scaler.var_[place.here].mean()
-            scaler.scale_[place.here] = np.sqrt(mean_square) if mean_square > 0 else 1.0
+            mean_square = scaler.var_[place.features].mean()
+            scaler.scale_[place.features] = np.sqrt(mean_square) if mean_square > 0 else 1.0
     return {"median": imputer.statistics_, "mean": scaler.mean_, "scale": scaler.scale_}
 
 
@@ -375,65 +410,69 @@ def _standardize(
     mean: NDArray[np.float64],
     scale: NDArray[np.float64],
     out: NDArray[np.float32],
-) -> NDArray[np.bool_]:
-    """Write numbers (n, k) in units of their scale; return which rows (n,) lack the first of them."""
+) -> None:
+    """Write numbers (n, k) in units of their scale, with the median in place of missing ones."""
     for j, column in enumerate(numbers.T):
         filled = np.where(np.isnan(column), median[j], column)
         np.clip((filled - mean[j]) / scale[j], -_CLIP, _CLIP, out=out[:, j])
-    return np.isnan(numbers[:, 0])
 
 
 # ---------------------------------------------------------------- cells that cannot be read
 
 
-class Forms:
-    """How the columns of a new table are written, as far as its parts were seen.
+class CellCounts:
+    """Counts of the cells of a new table, by column, as far as its parts were seen.
 
-    Counts are added up, so that the answer is that for the whole table, however it was cut.
+    Counts are added up, so that the whole table is accepted or refused, however it was cut.
     """
 
     def __init__(self, columns: Sequence[Column], forced: Sequence[str] = ()) -> None:
         self._columns = {column.name: column for column in columns}
         self._forced = forced
-        self._n_filled: Counter[str] = Counter()  # cells that hold something, by column
+        self._n_filled: Counter[str] = Counter()  # cells that hold something
         self._n_missing: Counter[str] = Counter()  # cells without a number
-        self._n_unread: Counter[str] = Counter()  # cells that are written otherwise than in ``fit``
-        self._first_unread: dict[str, Any] = {}
+        self._n_unreadable: Counter[str] = Counter()  # cells in another form than in ``fit``
+        self._first_unreadable: dict[str, Any] = {}
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many cells of each column hold no number; where one of its numbers is missing, all are."""
+        """Cells of each column without a number; if one number of a cell is missing, all are."""
         return {name: self._n_missing[name] for name in self._columns}
 
-    def see(self, name: str, cells: pl.Series, missing: NDArray[np.bool_]) -> None:
-        """Cells of a column in a part of the table, and which of them have no number."""
+    def add_cells(self, name: str, cells: pl.Series, is_missing: NDArray[np.bool_]) -> None:
+        """Count cells of a column in a part of the table."""
         column = self._columns[name]
-        without_number = cells.filter(missing)
-        filled = filled_cells(without_number)
-        unread = kind_of(column).unread(filled, column)
-        self._n_filled[name] += len(cells) - len(without_number) + len(filled)
-        self._n_missing[name] += len(without_number)
-        self._n_unread[name] += len(unread)
-        if len(unread):
-            self._first_unread.setdefault(name, unread.head(1).to_list()[0])
+        numberless = cells.filter(is_missing)
+        filled = filled_cells(numberless)
+        unreadable = kind_of(column).unreadable_cells(filled, column)
+        self._n_filled[name] += len(cells) - len(numberless) + len(filled)
+        self._n_missing[name] += len(numberless)
+        self._n_unreadable[name] += len(unreadable)
+        if len(unreadable):
+            self._first_unreadable.setdefault(name, unreadable.head(1).to_list()[0])
 
-    def add(self, later: Forms) -> None:
-        """What was seen of the rows that follow."""
+    def add(self, later: CellCounts) -> None:
+        """Add the counts of the rows that follow."""
         self._n_filled.update(later._n_filled)
         self._n_missing.update(later._n_missing)
-        self._n_unread.update(later._n_unread)
-        self._first_unread = {**later._first_unread, **self._first_unread}
+        self._n_unreadable.update(later._n_unreadable)
+        self._first_unreadable = {**later._first_unreadable, **self._first_unreadable}
 
     def refuse(self) -> None:
-        """Refuse a table with a column of which more cannot be read than ``fit`` lets pass; if forced, of all."""
+        """Refuse the table if a column has more unreadable cells than ``fit`` accepts.
+
+        A column that the user forced to be numeric is refused only if no cell can be read.
+        """
         for name, column in self._columns.items():
-            n = self._n_filled[name]
-            n_unread = self._n_unread[name]
-            is_usual = binom.sf(n_unread - 1, n, 1 - READABLE) >= _UNLIKELY
-            if n_unread == 0 or (n_unread < n and (is_usual or name in self._forced)):
+            n_filled = self._n_filled[name]
+            n_unreadable = self._n_unreadable[name]
+            p = binom.sf(n_unreadable - 1, n_filled, 1 - COLUMN_DEFAULTS.readable_share)
+            is_accepted = p >= _UNLIKELY or name in self._forced
+            if n_unreadable == 0 or (n_unreadable < n_filled and is_accepted):
                 continue
-            first = shown(self._first_unread[name])
             raise TableError(
-                f"Column {shown(name)} holds {first}: {n_unread:,} of {n:,} cells cannot be read, "
-                f"because the model learned from {kind_of(column).expected(column)}; write them the same way."
+                f"Column {shown(name)} holds {shown(self._first_unreadable[name])}: "
+                f"{n_unreadable:,} of {n_filled:,} cells cannot be read, "
+                f"because the model learned from {kind_of(column).expected(column)}; "
+                "write them the same way."
             )

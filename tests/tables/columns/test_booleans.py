@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.cells import Column
 from chary.tables.columns import find_column
+from chary.tables.columns.kind import Column
 from chary.tables.columns.numbers import Booleans
 
 KIND = Booleans()
@@ -47,7 +47,9 @@ def test_ones_and_zeros(cells, numbers, unread):
     read = KIND.read(pl.Series(cells), column)[:, 0]
     np.testing.assert_array_equal(read, numbers)
     assert (
-        KIND.unread(pl.Series(cells).filter(np.isnan(read)).drop_nulls(), column).to_list()
+        KIND.unreadable_cells(
+            pl.Series(cells).filter(np.isnan(read)).drop_nulls(), column
+        ).to_list()
         == unread
     )
     assert KIND.expected(column) == "yes or its opposite"

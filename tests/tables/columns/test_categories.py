@@ -4,15 +4,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from chary.tables.cells import Column
 from chary.tables.columns import find_column
 from chary.tables.columns.categories import (
     Categories,
+    describe_unused,
     find_constant,
     find_counting,
     find_identifier,
-    of_no_kind,
 )
+from chary.tables.columns.kind import Column
 
 KIND = Categories()
 
@@ -228,7 +228,7 @@ def test_what_no_kind_takes():
         (["a", "b"], "identifier", "different in every row"),
         (["a", "a"], "text", "free text"),
     ):
-        found = of_no_kind(pl.Series("x", cells))
+        found = describe_unused(pl.Series("x", cells))
         assert (found.kind, found.note) == (kind, note)
 
 

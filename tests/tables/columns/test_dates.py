@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary.tables import TableError, TablePreparation
-from chary.tables.cells import Column
 from chary.tables.columns import find_column
 from chary.tables.columns.dates import (
     _ORDERS,
@@ -19,6 +18,7 @@ from chary.tables.columns.dates import (
     _clock_hours,
     _read_moments,
 )
+from chary.tables.columns.kind import Column
 
 N = 60
 KIND, TIMES = Dates(), TimesOfDay()

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from chary.model_file import load_model, save_model
-from chary.tables.cells import Column
 from chary.tables.columns import find_column
 from chary.tables.columns.embeddings import Embeddings
+from chary.tables.columns.kind import Column
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
 
@@ -59,8 +59,8 @@ def test_a_list_that_is_empty_or_lacks_a_number_is_missing():
     assert column.note == "3 numbers in each cell, 4 cells without all of them count as missing"
     assert column.missing
     assert np.isnan(KIND.read(cells, column)).all(axis=1).tolist() == [False] * N + [True] * 4
-    assert len(KIND.unread(cells[N:], column)) == 0
-    assert KIND.unread(pl.Series([[1.0], [1.0, None, 3.0]]), column).to_list() == [[1.0]]
+    assert len(KIND.unreadable_cells(cells[N:], column)) == 0
+    assert KIND.unreadable_cells(pl.Series([[1.0], [1.0, None, 3.0]]), column).to_list() == [[1.0]]
 
 
 def test_lists_without_a_number_are_not_learned_from():

@@ -2,16 +2,23 @@
 
 import datetime as dt
 import decimal
-from dataclasses import fields
+from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import polars as pl
 import pytest
 
 from chary.model_file import load_model, save_model
-from chary.tables.cells import Column, Kind, unified
 from chary.tables.columns import KINDS, find_column, kind_of
 from chary.tables.columns.categories import find_identifier
+from chary.tables.columns.kind import (
+    LARGE_SAMPLE,
+    SMALL_SAMPLE,
+    Column,
+    Kind,
+    sample_cells,
+    unified,
+)
 from chary.tables.frames import from_dataframe
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
@@ -168,7 +175,7 @@ class Words(Kind):
     name = "lists of words"
     learns = ("centre",)
 
-    def find(self, filled, forced=False):
+    def find(self, filled, forced=False, hints=None):
         if filled.dtype != pl.List(pl.String) or filled.list.len().n_unique() > 1:
             return None
         rows = self._lengths(filled)
@@ -187,7 +194,7 @@ class Words(Kind):
             numbers[right] = self._lengths(cells.filter(right)) - column.learned["centre"]
         return numbers
 
-    def whole(self, column):
+    def is_valid(self, column):
         return column.form.isdecimal()
 
     def expected(self, column):
@@ -249,3 +256,25 @@ def test_spellings_of_a_category_that_differ_in_case_or_white_space_are_one():
         :, 0
     ]
     assert codes.tolist() == [1, 0, 2, -1]
+
+
+def test_some_cells_stand_for_all_whatever_their_order():
+    for n, size in ((199, 199), (399, 399), (400, 200), (600, 200), (700, 234)):
+        cells = pl.Series(range(n))
+        assert len(sample_cells(cells, 200)) == size
+        assert sample_cells(cells, 200).sort().equals(sample_cells(cells.reverse(), 200).sort())
+    assert (
+        len(sample_cells(pl.Series(range(400)), SMALL_SAMPLE)),
+        len(sample_cells(pl.Series(range(40_000)), LARGE_SAMPLE)),
+    ) == (
+        200,
+        20_000,
+    )
+
+
+def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():
+    column = Column("x", "words", learned={"a": np.ones(2)})
+    assert column == Column("x", "words", learned={"a": np.zeros(3)})
+    assert (column.other, column.missing, column.doubtful) == (False, False, False)
+    with pytest.raises(FrozenInstanceError):
+        column.name = "y"

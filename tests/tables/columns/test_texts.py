@@ -17,15 +17,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
 from chary.model_file import load_model, save_model
-from chary.tables.columns import find_column, texts
+from chary.tables.columns import ColumnDefaults, find_column, texts
+from chary.tables.columns.defaults import Hints
 from chary.tables.columns.texts import (
     _N_PLACES,
     Texts,
-    _left_out,
-    _looked_at,
+    _leave_out,
+    _sample_beginnings,
     _says_something,
-    alike,
     count_ngrams,
+    normalized,
 )
 from chary.tables.preparation import TablePreparation
 from chary.tables.table import TableError
@@ -111,7 +112,7 @@ def test_the_order_of_the_rows_changes_nothing():
 
 
 def test_which_texts_are_drawn_depends_on_what_they_are(monkeypatch):
-    monkeypatch.setattr(texts, "_MOST_TEXTS", 40)
+    monkeypatch.setattr(texts, "_MAX_TEXTS", 40)
     drawn, again = KIND.find(CELLS), KIND.find(CELLS.reverse())
     assert np.array_equal(drawn.learned["topics"], again.learned["topics"])
     assert not np.array_equal(drawn.learned["weights"], COLUMN.learned["weights"])
@@ -121,9 +122,8 @@ def test_which_texts_are_drawn_depends_on_what_they_are(monkeypatch):
     )  # not simply the first
 
 
-def test_only_frequent_ngrams_are_kept(monkeypatch):
-    monkeypatch.setattr(texts, "_MOST_NGRAMS", 50)
-    few = KIND.find(CELLS)
+def test_only_frequent_ngrams_are_kept():
+    few = KIND.find(CELLS, hints=Hints(defaults=ColumnDefaults(max_ngrams=50)))
     assert few.learned["topics"].shape == (50, 30)
     assert (few.learned["weights"] <= np.sort(COLUMN.learned["weights"])[:50].max()).all()
 
@@ -324,7 +324,7 @@ def test_the_same_ngrams_as_one_by_one(cells):
     """Equal n-grams share a column and unequal ones, but for a collision, do not."""
     counts = total(cells)
     expected = [
-        Counter(plainly(text)) for text in alike(pl.Series(cells, dtype=pl.String)).to_list()
+        Counter(plainly(text)) for text in normalized(pl.Series(cells, dtype=pl.String)).to_list()
     ]
     for i, of_cell in enumerate(expected):
         assert sorted(counts[i].data.tolist()) == sorted(of_cell.values())
@@ -438,29 +438,29 @@ NAMING = {
 
 def test_what_says_something_is_learned_from():
     for name, cells in SAYING.items():
-        assert _left_out(cells) is None, name
+        assert _leave_out(cells) is None, name
 
 
 def test_what_only_names_rows_is_an_identifier():
     for name, cells in NAMING.items():
-        found = _left_out(cells)
+        found = _leave_out(cells)
         assert (found.kind, found.note, found.used) == (
             "identifier",
             "different in every row",
             False,
         ), name
-    found = _left_out(pl.concat([NAMING["codes"], NAMING["codes"][:5]]))
+    found = _leave_out(pl.concat([NAMING["codes"], NAMING["codes"][:5]]))
     assert (found.kind, found.note) == ("identifier", "different in nearly every row")
 
 
 def test_order_and_number_of_rows_and_long_ends_do_not_matter():
     for name in ("comments", "Chinese"):
         cells = SAYING[name]
-        assert _says_something(_looked_at(cells.reverse()))
+        assert _says_something(_sample_beginnings(cells.reverse()))
         assert _says_something(
-            _looked_at(pl.concat([cells + f" {word}" for word in SAID]))
+            _sample_beginnings(pl.concat([cells + f" {word}" for word in SAID]))
         )  # more than looked at
-    assert _says_something(_looked_at(SAYING["comments"] + " 1" * 10_000))
+    assert _says_something(_sample_beginnings(SAYING["comments"] + " 1" * 10_000))
 
 
 def test_numbers_in_a_form_that_is_not_read_are_left_out():
@@ -470,7 +470,7 @@ def test_numbers_in_a_form_that_is_not_read_are_left_out():
         lambda i: f"10.0.{RNG.randrange(9)}.{RNG.randrange(5)}",
         lambda i: f"{RNG.randrange(9)}/{RNG.randrange(5)}",
     ):
-        found = _left_out(column(make))
+        found = _leave_out(column(make))
         assert (found.kind, found.note, found.used) == (
             "text",
             "digits in a form that is not read",
@@ -484,7 +484,10 @@ def test_many_classes_need_many_topics():
         "t", [" ".join(f"word{w}" for w in rng.integers(0, 400, 8)) for _ in range(300)]
     )
     for n_classes, expected in ((2, 30), (20, 30), (77, 115), (1_000, 200)):
-        assert Texts(n_classes).find(cells, forced=True).learned["topics"].shape[1] == expected
+        assert (
+            KIND.find(cells, True, Hints(n_classes=n_classes)).learned["topics"].shape[1]
+            == expected
+        )
     X = pl.DataFrame({"t": cells})
     y = [f"class {k % 40}" for k in range(300)]
     kinds = {"text": ["t"]}

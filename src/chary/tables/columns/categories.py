@@ -1,126 +1,153 @@
-"""Columns of categories, and columns from which nothing is learned: identifiers, constants, and others."""
+"""Columns of categories, and columns from which nothing is learned: identifiers and constants."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._words import counted
 from chary.options import flag_of
-from chary.tables.cells import (
+from chary.tables.cells import missing_cells
+from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.columns.kind import (
     CONSTANT,
-    FEW,
     IDENTIFIER,
-    TEXT,
+    SMALL_SAMPLE,
     UNSUPPORTED,
+    UNUSED_TEXT,
     Column,
     Kind,
-    missing_cells,
 )
 from chary.tables.table import all_composed, can_be_text, texts
 
-# A column is categorical if its frequent values cover at least this share of its filled cells.
-_COVERED = 0.5
-_MAX_CATEGORIES = (
-    150  # with 30 the number of one of 133 people, or a town, said nothing: up to 13 points lost
-)
-
 
 class Categories(Kind):
-    """One of a few values in each cell; rare and unseen ones share a group, missing ones are a group."""
+    """One of a few values in each cell.
+
+    Rare and unseen values share a group, and missing cells are a group.
+    """
 
     name = "categorical"
     grouped = True
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Texts of which the frequent ones cover the column; any texts, if it is ``forced``."""
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find frequent values that cover a column of text; any values if it is ``forced``."""
         if filled.dtype != pl.String:
             return None
-        smallest = 1 if forced else math.ceil(max(0.005 * len(filled), min(5, len(filled) / 10), 2))
-        # Equally frequent ones by value: which are taken must not depend on the order of the rows.
-        most_first: Any = {"by": ["count", "value"], "descending": [True, False]}
-        spelled = filled.alias("value").value_counts().sort(**most_first)
-        alike = spelled.group_by(_alike(spelled["value"]).alias("alike"))
-        counts = alike.agg(pl.col("value").first(), pl.col("count").sum()).sort(**most_first)
-        frequent = counts.filter(pl.col("count") >= smallest).head(_MAX_CATEGORIES)
-        if not len(frequent) or frequent["count"].sum() < (0 if forced else _COVERED) * len(filled):
+        n_cells = len(filled)
+        defaults = hints.defaults
+        smallest = 1
+        covered = 0.0
+        if not forced:
+            share = defaults.frequent_share * n_cells
+            smallest = math.ceil(max(share, min(defaults.frequent_cells, n_cells / 10), 2))
+            covered = defaults.covered_share * n_cells
+
+        counts = _count_alike(filled)
+        frequent = counts.filter(pl.col("count") >= smallest).head(defaults.max_categories)
+        n_frequent = len(frequent)
+        if n_frequent == 0 or frequent["count"].sum() < covered:
             return None
-        n_rare = len(counts) - len(frequent)
-        note = f"{len(frequent)} value{'s' * (len(frequent) > 1)}"
-        note += f", {n_rare:,} rare ones grouped" if n_rare else ""
-        # Many rare values of several words may be remarks, of which the words tell more than the
-        # whole.
+
+        note = counted(n_frequent, "value")
+        n_rare = len(counts) - n_frequent
+        if n_rare:
+            note += f", {n_rare:,} rare ones grouped"
+        # Many rare values of several words may be remarks, whose words tell more than the whole.
         n_words = counts["value"].str.count_matches(r"\S+").to_numpy().mean()
-        are_remarks = not forced and n_rare > len(frequent) and bool(n_words >= 3)
-        note += f"; {flag_of('text')} reads their words" * are_remarks
-        categories = tuple(sorted(frequent["value"].to_list()))
+        are_remarks = not forced and n_rare > n_frequent and bool(n_words >= 3)
+        if are_remarks:
+            note += f"; {flag_of('text')} reads their words"
         return Column(
             filled.name,
             self.name,
             note,
-            categories=categories,
+            categories=tuple(sorted(frequent["value"].to_list())),
             other=n_rare > 0,
             doubtful=are_remarks,
         )
 
-    def whole(self, column: Column) -> bool:
-        """Without a form, with groups that differ."""
-        groups = self.feature_names(column)
-        return (
-            not column.form
-            and len(groups) > 0
-            and len(set(column.categories)) == len(column.categories)
-        )
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether a column has groups that differ, and no form."""
+        n_categories = len(column.categories)
+        has_groups = n_categories > 0 or column.other or column.missing
+        return not column.form and has_groups and len(set(column.categories)) == n_categories
 
     def feature_names(self, column: Column) -> list[str]:
-        groups = [*column.categories, *["(other)"] * column.other, *["(missing)"] * column.missing]
+        """Name the groups: categories, other values, missing cells."""
+        groups = [*column.categories]
+        if column.other:
+            groups.append("(other)")
+        if column.missing:
+            groups.append("(missing)")
         return [f"{column.name} = {group}" for group in groups]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """The place of the cell's group among the features; -1, which stands for nothing, if there is none."""
+        """Read the number of each cell's group among the features, -1 if it has none."""
         cells = category_texts(cells)
         values = cells.unique()
         codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
         return codes.to_numpy()[:, None]
 
 
+def _count_alike(filled: pl.Series) -> pl.DataFrame:
+    """Count values that are alike, each by its commonest spelling, the most frequent first.
+
+    Equally frequent ones are in the order of their values, as which ones are used must not depend
+    on the order of the rows.
+    """
+    counts = filled.alias("value").value_counts()
+    spellings = counts.sort("count", "value", descending=[True, False])
+    alike = spellings.group_by(_folded(spellings["value"]).alias("alike"))
+    values = alike.agg(pl.col("value").first(), pl.col("count").sum())
+    return values.sort("count", "value", descending=[True, False])
+
+
 def _codes(values: pl.Series, column: Column) -> pl.Series:
+    """Number the group of each value, -1 if it has none."""
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
-    known = _alike(all_composed(pl.Series(column.categories, dtype=pl.String)))
-    code_of = {value: float(code) for code, value in reversed(list(enumerate(known)))}
-    codes = _alike(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
+
+    categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
+    code_of: dict[str, float] = {}
+    for code, category in enumerate(categories):
+        code_of.setdefault(category, float(code))
+    codes = _folded(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
     return codes.set(missing_cells(values), missing)
 
 
-def _alike(values: pl.Series) -> pl.Series:
-    """Values as they are compared: case and white space make no difference.
+def _folded(values: pl.Series) -> pl.Series:
+    """Write values as they are compared: case and white space make no difference.
 
-    >>> _alike(pl.Series(["E-Mail", "e-MAIL ", "by  post"])).to_list()
+    >>> _folded(pl.Series(["E-Mail", "e-MAIL ", "by  post"])).to_list()
     ['e-mail', 'e-mail', 'by post']
     """
     return values.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
 
 
 def category_texts(cells: pl.Series) -> pl.Series:
-    """Cells as text; a whole number is written the same whatever its type.
+    """Write cells as text, whole numbers the same whatever their type.
 
     >>> category_texts(pl.Series([1.0, 2.5, None])).to_list()
     ['1', '2.5', None]
     """
-    found = texts(cells)
-    return found.str.strip_suffix(".0") if cells.dtype.is_float() else found
+    values = texts(cells)
+    if cells.dtype.is_float():
+        return values.str.strip_suffix(".0")
+    return values
 
 
-# ---------------------------------------------------------------- identifiers, constants, and what is of no kind
+# ---------------------------------------------------------------- nothing to learn from
 
-# Names of an identifier, and such as are one only if every value differs.
+# Names of an identifier, and names that mean one only if every value differs.
 _ID_NAME = re.compile(
     r"(?i:(^|[_\W])(id|ids|uuid|guid|rowid|identifier|id_?str)$|^id[_\W])|[a-z](Id|ID)$|"
     r"(?i:^(account|acct|case|client|cust|customer|device|emp|employee|event|game|household|item|listing|member|"
@@ -130,87 +157,103 @@ _ID_NAME = re.compile(
 _PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
-_COUNTS, _DIFFERENT = "looks like a row number or an ID", "different in every row"
+
+_COUNTS = "looks like a row number or an ID"
 _COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a quantity"
-_FEWEST_ROWS = 20  # that numbers must count to be no coincidence
-_FEWEST_UNLIKE = 200  # that numbers must be to name the rows because none repeats
-_EQUAL_PAIRS = (
-    10  # to be expected of measured numbers: that there is none happens once in 20,000 times
-)
-_GAPS = 0.01  # of the rows, that an identifier must lack, and have, for its gaps to tell something
-# Groups of fewer rows than this on average are too small to learn from.
-_SMALL_GROUP = 2
+_DIFFERENT = "different in every row"
 
 
 def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
-    """The same in every row, if it is; ``filled`` are the cells that hold something."""
-    if not can_be_text(filled.dtype) or filled.n_unique() > 1 or 0 < len(filled) < n_rows:
-        return None
-    return Column(filled.name, CONSTANT, "the same in every row" if len(filled) else "empty")
+    """Find a column that is the same in every row, or empty.
 
-
-def find_identifier(filled: pl.Series, n_rows: int) -> Column | None:
-    """What names rows, by the name of the column or by what only programs write; what names groups, as these.
-
-    An identifier whose values repeat names groups, as a shop's number does: if a few cover the
-    column they are its categories, otherwise it is left out. Of one that many rows lack, as a
-    reply's is, it may tell something whether it is there.
+    ``filled`` are the cells that hold something, of ``n_rows``.
     """
+    if not can_be_text(filled.dtype):
+        return None
+    if len(filled) == 0:
+        return Column(filled.name, CONSTANT, "empty")
+    if len(filled) == n_rows and filled.n_unique() == 1:
+        return Column(filled.name, CONSTANT, "the same in every row")
+    return None
+
+
+def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> Column | None:
+    """Find an identifier by the name of the column, or by codes that only programs write.
+
+    An identifier whose values repeat names groups, such as a shop's number: if a few values cover
+    the column, they are its categories; otherwise it is left out. If many rows lack it, as they
+    lack the number of a reply, whether it is there may tell something.
+    """
+    defaults = hints.defaults
+    n_cells = len(filled)
+    if n_cells < defaults.identifier_cells:
+        return None
+    if not _ID_NAME.search(filled.name) and not _is_machine_code(filled):
+        return None
     is_text = filled.dtype == pl.String
-    if len(filled) < _FEWEST_ROWS or not (_ID_NAME.search(filled.name) or _by_machine(filled)):
+    is_whole = filled.dtype.is_float() and bool((filled == filled.floor()).all())
+    if not (is_text or is_whole or filled.dtype.is_integer()):
         return None
-    whole = filled.dtype.is_float() and bool((filled == filled.floor()).all())
-    if not (is_text or whole or filled.dtype.is_integer()):
-        return None
-    n, n_different = len(filled), filled.n_unique()
-    if n_different == n:
-        digits = not is_text or bool(filled.str.contains(r"^\d+$").all())
-        note = _COUNTS if digits else _DIFFERENT
-    elif n >= _SMALL_GROUP * n_different and (groups := Categories().find(category_texts(filled))):
-        note = f"an identifier that repeats, so it names groups: {groups.note}"
-        return replace(groups, note=note, doubtful=not is_text)
+
+    n_different = filled.n_unique()
+    if n_different == n_cells:
+        has_digits_alone = not is_text or bool(filled.str.contains(r"^\d+$").all())
+        note = _COUNTS if has_digits_alone else _DIFFERENT
     else:
-        note = f"an identifier with {n_different:,} values in {n:,} cells"
-    if not _GAPS * n_rows <= n <= (1 - _GAPS) * n_rows:
-        return Column(filled.name, IDENTIFIER, note)
-    note += ": only used as present or missing"
-    return Column(filled.name, Categories.name, note, other=True, missing=True, doubtful=True)
+        groups = None
+        if n_cells >= defaults.group_rows * n_different:
+            groups = Categories().find(category_texts(filled), hints=hints)
+        if groups is not None:
+            note = f"an identifier that repeats, so it names groups: {groups.note}"
+            return replace(groups, note=note, doubtful=not is_text)
+        note = f"an identifier with {n_different:,} values in {n_cells:,} cells"
+
+    gap = defaults.gap_share
+    if gap * n_rows <= n_cells <= (1 - gap) * n_rows:
+        note += ": only used as present or missing"
+        return Column(filled.name, Categories.name, note, other=True, missing=True, doubtful=True)
+    return Column(filled.name, IDENTIFIER, note)
 
 
-def find_counting(name: str, numbers: pl.Series) -> Column | None:
-    """Whole numbers, all different, that are called an identifier, have no gap, or never repeat, in any order.
+def find_counting(name: str, numbers: pl.Series, hints: Hints = NO_HINTS) -> Column | None:
+    """Find whole numbers that name the rows: all different, and named so, gapless or too many.
 
-    Of n whole numbers that are measured, n (n - 1) / 2R pairs or more are equal on average where R
-    numbers lie between the least and the largest, and none is with a probability of about exp(-n (n
-    - 1) / 2R) at most.
+    If n whole numbers are measured, and R numbers lie between the least and the largest, at least
+    n (n - 1) / 2R pairs are equal on average; none is with a probability of about
+    exp(-n (n - 1) / 2R) at most.
     """
+    defaults = hints.defaults
     n = len(numbers)
-    if n < _FEWEST_ROWS or not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
+    if n < defaults.identifier_cells:
+        return None
+    if not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
         return None
     if _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name):
         return Column(name, IDENTIFIER, _COUNTS)
-    first, last = (float(end) for end in (numbers.min(), numbers.max()))  # type: ignore[arg-type]
-    n_between = last - first + 1
+
+    n_between = np.ptp(numbers.to_numpy()) + 1
     if n_between == n:
         return Column(name, IDENTIFIER, _COUNTS_UNNAMED)
-    if n < _FEWEST_UNLIKE or n * (n - 1) / (2 * n_between) < _EQUAL_PAIRS:
+    n_equal_pairs = n * (n - 1) / (2 * n_between)
+    if n < defaults.unrepeated_cells or n_equal_pairs < defaults.equal_pairs:
         return None
     return Column(name, IDENTIFIER, f"{_COUNTS}: all values differ", doubtful=True)
 
 
-def of_no_kind(filled: pl.Series) -> Column:
-    """A column that no kind takes."""
+def describe_unused(filled: pl.Series) -> Column:
+    """Describe a column that no kind recognises."""
     if not can_be_text(filled.dtype):
         return Column(filled.name, UNSUPPORTED, f"of a type chary does not read ({filled.dtype})")
     if filled.n_unique() == len(filled):
         return Column(filled.name, IDENTIFIER, _DIFFERENT)
-    return Column(filled.name, TEXT, "free text")
+    return Column(filled.name, UNUSED_TEXT, "free text")
 
 
-def _by_machine(filled: pl.Series) -> bool:
+def _is_machine_code(filled: pl.Series) -> bool:
+    """Tell whether all cells hold codes that only programs write."""
     if filled.dtype != pl.String and not filled.dtype.is_integer():
         return False
-    return all(
-        cells.cast(pl.String).str.contains(_MACHINE_CODE).all()
-        for cells in (filled.head(FEW), filled)
-    )
+    for cells in (filled.head(SMALL_SAMPLE), filled):  # most columns fail at the first cells
+        if not cells.cast(pl.String).str.contains(_MACHINE_CODE).all():
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Columns of dates and of times of day: how these are written, and the numbers made of them."""
+"""Columns of dates and of times of day: how they are written, and the numbers made of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary.options import flag_of
-from chary.tables.cells import DATE, FEW, NUMBER, READABLE, UNREADABLE, Column, Kind, nulls, some_of
+from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.columns.kind import (
+    DATE,
+    NUMBER,
+    SMALL_SAMPLE,
+    UNREADABLE,
+    Column,
+    Kind,
+    null_cells,
+    sample_cells,
+)
 
 _SPACES = r"[\s\u00a0\u202f]+"
 _TIME = r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -46,8 +56,8 @@ _MONTHS = {
     11: "nov", 12: "dec dez déc dic",
 }  # fmt: skip
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
-# Years of two digits end so many years from now: most lie behind, contracts and plans a few years
-# ahead.
+# Years of two digits end this many years from now: most dates lie in the past, contracts and plans
+# a few years ahead.
 _YEARS_AHEAD = 10
 # They end here if a form does not say it, as POSIX has it: 69 is 1969, and 68 is 2068.
 _LAST_YEAR = 2068
@@ -59,23 +69,32 @@ _NOTES = {
     "mdy2": "month first",
     "ymd2": "year first",
 }
-# What somebody may say of dates whose cells leave it open, and the orders that are so.
+# What the user may say of dates that can be read in several orders, and the orders it means.
 WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
-# Of each feature its name, what a person calls it, and how a person reads it; the first four need
-# no time of day.
-_FEATURES = (
-    ("year", ": year", NUMBER),
-    ("month", ": month", NUMBER),
-    ("weekday", ": weekday", NUMBER),
-    ("elapsed days", "", DATE),
-    ("hour sine", ": hour", UNREADABLE),
-    ("hour cosine", ": hour", UNREADABLE),
-    ("weekday sine", ": weekday", UNREADABLE),
-    ("weekday cosine", ": weekday", UNREADABLE),
-    ("month sine", ": month", UNREADABLE),
-    ("month cosine", ": month", UNREADABLE),
+
+
+class _DateFeature(NamedTuple):
+    name: str
+    words: str  # what a person calls it, after the name of the column
+    unit: str  # how a person reads it
+
+
+_DAY_FEATURES = (
+    _DateFeature("year", ": year", NUMBER),
+    _DateFeature("month", ": month", NUMBER),
+    _DateFeature("weekday", ": weekday", NUMBER),
+    _DateFeature("elapsed days", "", DATE),
 )
-_TYPES = (pl.Date, pl.Datetime)
+# Only of dates with a time of day. Sine and cosine put December next to January.
+_TIME_FEATURES = (
+    _DateFeature("hour sine", ": hour", UNREADABLE),
+    _DateFeature("hour cosine", ": hour", UNREADABLE),
+    _DateFeature("weekday sine", ": weekday", UNREADABLE),
+    _DateFeature("weekday cosine", ": weekday", UNREADABLE),
+    _DateFeature("month sine", ": month", UNREADABLE),
+    _DateFeature("month cosine", ": month", UNREADABLE),
+)
+_DATE_TYPES = (pl.Date, pl.Datetime)
 
 
 class Dates(Kind):
@@ -88,174 +107,210 @@ class Dates(Kind):
 
     name = "date"
 
-    def __init__(self, written: str = "") -> None:
-        self.written = written  # one of ``WRITTEN``, if somebody says so
-
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Dates in the order of day, month and year in which most cells can be read."""
-        if filled.dtype in _TYPES:
-            if _have_times(_read_moments(filled, "")):
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find dates in the order of day, month and year in which most cells can be read."""
+        if filled.dtype in _DATE_TYPES:
+            if _have_times(_read_moments(filled, ""), hints):
                 return Column(filled.name, self.name, "with the time of day", f"ymd{_TIME_USED}")
             return Column(filled.name, self.name)
-        if filled.dtype.is_integer():  # 20240131 may be a number
+        if filled.dtype.is_integer():  # such as 20240131
             filled = filled.cast(pl.String)
         if filled.dtype != pl.String or not len(filled):
             return None
-        return _find_written(filled, self.written)
+        return _find_written(filled, hints)
 
     def feature_names(self, column: Column) -> list[str]:
-        return [f"{column.name}: {name}" for name, _, _ in _features(column)]
+        """Name the parts of a date."""
+        return [f"{column.name}: {feature.name}" for feature in _features(column)]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        return [(f"{column.name}{words}", unit) for _, words, unit in _features(column)]
+        """Name the parts of a date for a person; waves share the name of their part."""
+        return [(f"{column.name}{feature.words}", feature.unit) for feature in _features(column)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """Read year, month, weekday and days since 1970, and waves if the time of day is used."""
         moments = _read_moments(cells, column.form or "ymd")
-        day = _calendar(moments.days)
+        dates = moments.days.dt
+        fields = [dates.year(), dates.month(), dates.weekday(), moments.days.to_physical()]
+        numbers = np.column_stack([field.cast(pl.Float64).to_numpy() for field in fields])
         if not _uses_time(column.form):
-            return day
-        hour = moments.hours.to_numpy()
-        day[:, 3] += hour / 24
-        angles = 2 * np.pi * np.column_stack([hour / 24, (day[:, 2] - 1) / 7, (day[:, 1] - 1) / 12])
-        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2).reshape(len(angles), 6)
-        numbers = np.column_stack([day, waves])
+            return numbers
+
+        day_share = moments.hours.to_numpy() / 24
+        numbers[:, 3] += day_share
+        turns = np.column_stack([day_share, (numbers[:, 2] - 1) / 7, (numbers[:, 1] - 1) / 12])
+        angles = 2 * np.pi * turns  # (n, 3): hour, weekday, month
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2)  # (n, 3, 2)
+        numbers = np.column_stack([numbers, waves.reshape(len(angles), 6)])
         numbers[np.isnan(numbers).any(axis=1)] = np.nan
         return numbers
 
-    def whole(self, column: Column) -> bool:
-        """In a known order, with the last of years of two digits and the time of day, or without them."""
-        order = re.fullmatch("([a-z]+2?)(:[12][0-9]{3})?( time)?", column.form)
-        return not column.form or (order is not None and order[1] in _ORDERS)
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether the form of a column is a known order, with what may follow it."""
+        form = re.fullmatch("([a-z]+2?)(:[12][0-9]{3})?( time)?", column.form)
+        return not column.form or (form is not None and form[1] in _ORDERS)
 
     def expected(self, column: Column) -> str:
-        example = _ORDERS[re.split("[ :]", column.form or "ymd")[0]][1]
+        """Show a date of the column's form."""
+        order = re.split("[ :]", column.form or "ymd")[0]
+        _, example = _ORDERS[order]
         if _uses_time(column.form):
             return f"dates with a time of day such as {example} 10:30"
         return f"dates such as {example}"
 
 
-def _features(column: Column) -> tuple[tuple[str, str, str], ...]:
-    return _FEATURES if _uses_time(column.form) else _FEATURES[:4]
+def _features(column: Column) -> tuple[_DateFeature, ...]:
+    """Return the features of a date, with those of the time if it is used."""
+    if _uses_time(column.form):
+        return _DAY_FEATURES + _TIME_FEATURES
+    return _DAY_FEATURES
 
 
 def _uses_time(form: str) -> bool:
+    """Tell whether a form uses the time of day."""
     return form.endswith(_TIME_USED)
 
 
-def _calendar(days: pl.Series) -> NDArray[np.float64]:
-    """Year, month, weekday and days since 1970."""
-    parts = [days.dt.year(), days.dt.month(), days.dt.weekday(), days.to_physical()]
-    return np.column_stack([part.cast(pl.Float64).to_numpy() for part in parts])
+def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
+    """Find dates in text, in the order in which most cells can be read.
 
-
-def _find_written(filled: pl.Series, written: str) -> Column | None:
-    """Find dates in text, in the order in which most can be read; if several fit, in the one that is asked for."""
-    sample = some_of(filled, FEW).str.replace_all(_SPACES, " ")
-    n_read = {}
-    for order, (pattern, _) in _ORDERS.items():
-        if (
-            sample.str.contains(pattern).sum() >= len(sample) / 2
-        ):  # few columns come to the slow reading
-            n_read[order] = _read_moments(filled, order).days.count()
-    fitting = [order for order, n in n_read.items() if n >= READABLE * len(filled)]
-    if not fitting:
+    If several orders fit, the one that ``hints`` asks for is taken, otherwise the first of the
+    best; a note names the others.
+    """
+    n_read = _count_readable(filled, hints)
+    if not n_read:
         return None
-    asked = [order for order in fitting if order in WRITTEN.get(written, ())]
-    equal = asked or [order for order in fitting if n_read[order] == max(n_read.values())]
-    form = equal[0]
-    notes = [_NOTES[form]] if form in _NOTES else []
-    if len(equal) > 1:
-        others = [_NOTES[order].replace(" ", "-") for order in equal[1:]]
-        typed = f"{flag_of('dates')} {' or '.join(others)} (in Python dates='{others[0]}')"
-        notes = [f"read as {_NOTES[form]}; if not, {typed}"]
+    asked = [order for order in n_read if order in WRITTEN.get(hints.dates, ())]
+    best = [order for order, n in n_read.items() if n == max(n_read.values())]
+    orders = asked or best
+    order = orders[0]
+    is_ambiguous = len(orders) > 1
+    notes = []
+    if is_ambiguous:
+        alternatives = [_NOTES[other].replace(" ", "-") for other in orders[1:]]
+        option = f"{flag_of('dates')} {' or '.join(alternatives)}"
+        notes.append(
+            f"read as {_NOTES[order]}; if not, {option} (in Python dates='{alternatives[0]}')"
+        )
+    elif order in _NOTES:
+        notes.append(_NOTES[order])
 
-    if _fields(filled, _ORDERS[form][0])["y"].str.len_chars().min() == 2:
+    form = order
+    pattern, _ = _ORDERS[order]
+    if _fields(filled, pattern)["y"].str.len_chars().min() == 2:
         last_year = _this_year() + _YEARS_AHEAD
         notes.append(f"years of two digits read as {last_year - 99} to {last_year}")
-        form = f"{form}:{last_year}"
+        form += f":{last_year}"
     moments = _read_moments(filled, form)
-    is_odd = moments.days.is_null()
-    if _have_times(moments):
+    is_unreadable = moments.days.is_null()
+    if _have_times(moments, hints):
         form += _TIME_USED
         notes.append("with the time of day")
-        is_odd |= moments.hours.is_null()
-    if is_odd.any():
-        notes.append(f"{is_odd.sum():,} cells are not dates and count as missing")
-    doubtful = len(equal) > 1
+        is_unreadable |= moments.hours.is_null()
+    n_unreadable = is_unreadable.sum()
+    if n_unreadable:
+        notes.append(f"{n_unreadable:,} cells are not dates and count as missing")
     return Column(
-        filled.name, Dates.name, ", ".join(notes), form, missing=is_odd.any(), doubtful=doubtful
+        filled.name,
+        Dates.name,
+        ", ".join(notes),
+        form,
+        missing=n_unreadable > 0,
+        doubtful=is_ambiguous,
     )
 
 
+def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
+    """Count the dates in each order in which most cells can be read."""
+    sample = _plain(sample_cells(filled, SMALL_SAMPLE))
+    n_read: dict[str, int] = {}
+    for order, (pattern, _) in _ORDERS.items():
+        # Reading is slow; the sample spares it for most columns.
+        if sample.str.contains(pattern).sum() < len(sample) / 2:
+            continue
+        n_dates = _read_moments(filled, order).days.count()
+        if n_dates >= hints.defaults.readable_share * len(filled):
+            n_read[order] = n_dates
+    return n_read
+
+
 def _this_year() -> int:
+    """Return the present year."""
     return datetime.date.today().year
 
 
-def _have_times(moments: _Moments) -> bool:
-    """Tell whether most cells say a time of day, and not all the same."""
+def _have_times(moments: _Moments, hints: Hints) -> bool:
+    """Tell whether most cells have a time of day, and not all the same."""
     hours = moments.hours.filter(moments.days.is_not_null())
-    return hours.drop_nulls().n_unique() > 1 and hours.count() >= READABLE * len(moments.days)
+    n_needed = hints.defaults.readable_share * len(moments.days)
+    return hours.drop_nulls().n_unique() > 1 and hours.count() >= n_needed
 
 
 # ---------------------------------------------------------------- moments
 
 
 class _Moments(NamedTuple):
-    """Days, null where there is none; hours of the day, null where no time is said."""
+    """Days, null if a cell has none; hours of the day, null if a cell has no time."""
 
     days: pl.Series
     hours: pl.Series
 
 
 def _read_moments(cells: pl.Series, form: str) -> _Moments:
-    """Moments as they are written, or as their type says; the offset of a zone is not added."""
+    """Read moments as they are written, or as their type says; offsets of zones are not added."""
     order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
-    if cells.dtype in _TYPES:
-        return _typed(cells)
+    if cells.dtype in _DATE_TYPES:
+        return _typed_moments(cells)
     if order == "compact" and cells.dtype.is_integer():
         cells = cells.cast(pl.String)
     if cells.dtype != pl.String:
-        return _typed(nulls(cells, pl.Date))
-    fields = _fields(cells, _ORDERS[order][0])
+        return _typed_moments(null_cells(cells, pl.Date))
+    pattern, _ = _ORDERS[order]
+    fields = _fields(cells, pattern)
     return _Moments(_days(fields, int(last_year or _LAST_YEAR)), _hours(fields))
 
 
+def _plain(cells: pl.Series) -> pl.Series:
+    """Write text with one kind of space."""
+    return cells.str.replace_all(_SPACES, " ")
+
+
 def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
-    """The groups of a pattern in text with one kind of space."""
-    return (
-        cells.str.strip_chars()
-        .str.replace_all(_SPACES, " ")
-        .str.extract_groups(pattern)
-        .struct.unnest()
-    )
+    """Extract the groups of a pattern from text."""
+    groups = _plain(cells.str.strip_chars()).str.extract_groups(pattern)
+    return groups.struct.unnest()
 
 
-def _days(fields: pl.DataFrame, last: int) -> pl.Series:
-    """Days, null where there is none; years of two digits end with the ``last``."""
+def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
+    """Read days, null if there is none; years of two digits end with ``last_year``."""
     number = fields["y"].cast(pl.Int32)
-    in_century = last - (last - number) % 100
-    year = (
-        in_century.zip_with(fields["y"].str.len_chars() == 2, number).cast(pl.String).str.zfill(4)
-    )
-    month = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)").replace(_MONTH_OF)
+    in_century = last_year - (last_year - number) % 100
+    has_two_digits = fields["y"].str.len_chars() == 2
+    year = in_century.zip_with(has_two_digits, number).cast(pl.String).str.zfill(4)
+
+    month_letters = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)")
+    month = month_letters.replace(_MONTH_OF)
     return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _hours(fields: pl.DataFrame) -> pl.Series:
-    """Hours of a day, with minutes and seconds as their fractions."""
-    hour, minute, second = (fields[part].cast(pl.Int32) for part in "HMS")
+    """Read hours of a day, with minutes and seconds as their fractions."""
+    clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
     half = fields["half"]
-    hour = hour.zip_with(half.is_null(), hour % 12 + 12 * half.is_in(["p", "P"]).cast(pl.Int32))
-    return hour + minute / 60 + second.fill_null(0) / 3600
+    in_afternoon = half.is_in(["p", "P"]).cast(pl.Int32)
+    hour = clock["H"].zip_with(half.is_null(), clock["H"] % 12 + 12 * in_afternoon)
+    return hour + clock["M"] / 60 + clock["S"].fill_null(0) / 3600
 
 
-def _typed(cells: pl.Series) -> _Moments:
-    """Of dates and times as such; the hour is that of their zone."""
+def _typed_moments(cells: pl.Series) -> _Moments:
+    """Read dates and times of such a type; the hour is that of their zone."""
     if not isinstance(cells.dtype, pl.Datetime):
-        return _Moments(cells.cast(pl.Date, strict=False), nulls(cells))
+        return _Moments(cells.cast(pl.Date, strict=False), null_cells(cells))
     local = cells.dt.replace_time_zone(None)
-    hours = (local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600).cast(pl.Float64)
-    return _Moments(local.cast(pl.Date), hours)
+    hours = local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600
+    return _Moments(local.cast(pl.Date), hours.cast(pl.Float64))
 
 
 # ---------------------------------------------------------------- times of day
@@ -268,39 +323,46 @@ class TimesOfDay(Kind):
 
     name = "time"
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Times within a day, in most cells."""
-        if (
-            _clock_hours(some_of(filled, FEW)).null_count() > FEW / 2
-        ):  # few columns come to the slow reading
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find times within a day, in most cells."""
+        # Reading is slow; the sample spares it for most columns.
+        sample = sample_cells(filled, SMALL_SAMPLE)
+        if _clock_hours(sample).null_count() > SMALL_SAMPLE / 2:
             return None
-        n_odd = _clock_hours(filled).null_count()
-        if n_odd > (1 - READABLE) * len(filled) or not len(filled):
+        n_unreadable = _clock_hours(filled).null_count()
+        most_unreadable = (1 - hints.defaults.readable_share) * len(filled)
+        if n_unreadable > most_unreadable or not len(filled):
             return None
-        note = (
-            f"a time of day, {n_odd:,} cells that are none count as missing"
-            if n_odd
-            else "a time of day"
-        )
-        return Column(filled.name, self.name, note, missing=n_odd > 0)
+        note = "a time of day"
+        if n_unreadable:
+            note += f", {n_unreadable:,} cells that are none count as missing"
+        return Column(filled.name, self.name, note, missing=n_unreadable > 0)
 
     def feature_names(self, column: Column) -> list[str]:
-        return [f"{column.name}: {part}" for part in ("hour", "hour sine", "hour cosine")]
+        """Name the hour and its place on the clock."""
+        return [f"{column.name}: {suffix}" for suffix in ("hour", "hour sine", "hour cosine")]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        """Name all three features by the hour."""
         return [(f"{column.name}: hour", unit) for unit in (NUMBER, UNREADABLE, UNREADABLE)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """Read the hour and its place on the clock."""
         hours = _clock_hours(cells).to_numpy()
         angle = 2 * np.pi * hours / 24
         return np.column_stack([hours, np.sin(angle), np.cos(angle)])
 
     def expected(self, column: Column) -> str:
+        """Show a time of day."""
         return "times of day such as 12:30"
 
 
 def _clock_hours(cells: pl.Series) -> pl.Series:
-    """Hours of the day of cells such as 12:30 or 2:30 pm, null where there is none."""
+    """Read hours of the day from cells such as 12:30 or 2:30 pm, null if there is none."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
-    return _hours(_fields(cells, _CLOCK_TIME)) if cells.dtype == pl.String else nulls(cells)
+    if cells.dtype == pl.String:
+        return _hours(_fields(cells, _CLOCK_TIME))
+    return null_cells(cells)

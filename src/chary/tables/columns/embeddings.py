@@ -7,21 +7,24 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import shown
-from chary.tables.cells import Column, Kind
-from chary.tables.table import TableError
+from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.columns.kind import Column, Kind
+from chary.tables.table import MAX_COLUMNS, TableError
 
 # Squares of larger numbers overflow; a cell with such a number counts as missing.
 _LARGEST = 1e18
 
 
 class Embeddings(Kind):
-    """A list of numbers in each cell, as many in all: what a model for images, sound or text made of something."""
+    """A list of numbers in each cell, all of one length, as models for images or text make them."""
 
     name = "embedding"
     one_scale = True
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Lists of one length; an empty one, or one with a number missing, counts as missing."""
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find lists of one length; an empty one, or one that lacks a number, counts as missing."""
         lists = _as_lists(filled)
         if lists is None:
             return None
@@ -29,46 +32,50 @@ class Embeddings(Kind):
         if not widths:
             return None
         if len(widths) > 1:
-            name = shown(filled.name)
             raise TableError(
-                f"Column {name} holds lists of different lengths; mend that, or drop the column."
+                f"Column {shown(filled.name)} holds lists of different lengths; "
+                "mend that, or drop the column."
             )
+
         (width,) = widths
-        n_odd = len(filled) - _can_be_read(lists, width).sum()
-        if n_odd == len(filled):
+        n_unreadable = len(filled) - _is_readable(lists, width).sum()
+        if n_unreadable == len(filled):
             return None
         note = f"{width:,} numbers in each cell"
-        if n_odd:
-            note += f", {n_odd:,} cells without all of them count as missing"
-        return Column(filled.name, self.name, note, str(width), missing=n_odd > 0)
+        if n_unreadable:
+            note += f", {n_unreadable:,} cells without all of them count as missing"
+        return Column(filled.name, self.name, note, str(width), missing=n_unreadable > 0)
 
     def feature_names(self, column: Column) -> list[str]:
+        """Number the features from 1."""
         return [f"{column.name} {i}" for i in range(1, int(column.form) + 1)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """The numbers of each list; NaN throughout where one of them is missing, or there are more or fewer."""
+        """Read lists; all numbers of a list are NaN if one is missing or its length is another."""
         width = int(column.form)
         numbers = np.full((len(cells), width), np.nan)
         lists = _as_lists(cells)
         if lists is not None:
-            readable = _can_be_read(lists, width)
-            numbers[readable.to_numpy()] = (
-                lists.filter(readable).explode().to_numpy().reshape(-1, width)
-            )
+            readable = _is_readable(lists, width)
+            values = lists.filter(readable).explode()
+            numbers[readable.to_numpy()] = values.to_numpy().reshape(-1, width)
         return numbers
 
-    def unread(self, without: pl.Series, column: Column) -> pl.Series:
-        """Lists of another length, and what is no list of numbers."""
-        lists = _as_lists(without)
+    def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
+        """Keep lists of another length, and cells that are no list of numbers."""
+        lists = _as_lists(numberless)
         if lists is None:
-            return without
-        return without.filter(~lists.list.len().is_in([0, int(column.form)]))
+            return numberless
+        return numberless.filter(~lists.list.len().is_in([0, int(column.form)]))
 
     def expected(self, column: Column) -> str:
+        """Say how long the lists are."""
         return f"lists of {int(column.form):,} numbers"
 
-    def whole(self, column: Column) -> bool:
-        return column.form.isdecimal() and len(column.form) <= 4 and 1 <= int(column.form) <= 4096
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether the form of a column is a number of features that a table can have."""
+        form = column.form
+        return form.isdecimal() and len(form) <= 4 and 1 <= int(form) <= MAX_COLUMNS
 
 
 def _as_lists(cells: pl.Series) -> pl.Series | None:
@@ -78,7 +85,8 @@ def _as_lists(cells: pl.Series) -> pl.Series | None:
     return cells.cast(pl.List(pl.Float64))
 
 
-def _can_be_read(lists: pl.Series, width: int) -> pl.Series:
-    """Tell which lists have ``width`` numbers, all of them there and none too large."""
-    all_fine = lists.list.eval((pl.element().abs() < _LARGEST).fill_null(False).all()).list.first()
+def _is_readable(lists: pl.Series, width: int) -> pl.Series:
+    """Tell which lists have ``width`` numbers, none of them missing or too large."""
+    is_fine = (pl.element().abs() < _LARGEST).fill_null(False)
+    all_fine = lists.list.eval(is_fine.all()).list.first()
     return ((lists.list.len() == width) & all_fine).fill_null(False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,23 +12,25 @@ from numpy.typing import NDArray
 
 from chary._words import percent, shown, visible
 from chary.options import flag_of
-from chary.tables.cells import (
-    CODE_WORDS,
-    FEW,
-    MANY,
-    READABLE,
+from chary.tables.cells import CODE_WORDS, likely_codes
+from chary.tables.columns.categories import find_counting
+from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.columns.kind import (
+    LARGE_SAMPLE,
+    SMALL_SAMPLE,
     Column,
     Kind,
-    likely_codes,
-    nulls,
-    some_of,
+    null_cells,
+    sample_cells,
 )
-from chary.tables.columns.categories import find_counting
 
-_EITHER_MARK = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # a comma between thousands, or a decimal one
+_THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # with a comma between thousands, or a decimal one
 _THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
 # Squares of larger numbers overflow; such cells count as missing.
 _LARGEST = 1e100
+# Different words in place of a number that are kept, and their letters.
+_MAX_WORDS = 60
+_MAX_WORD_LETTERS = 40
 
 
 class Numbers(Kind):
@@ -35,135 +38,150 @@ class Numbers(Kind):
 
     name = "numeric"
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Numbers in the form in which most cells can be read; those that count the rows are an identifier."""
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find numbers in the form in which most cells can be read, or an identifier that counts."""
         if filled.dtype == pl.Boolean or not len(filled):
             return None
         is_text = filled.dtype == pl.String
-        form, numbers = _best(filled, forced) if is_text else ("", read_numbers(filled, ""))
-        odd = filled.filter(numbers.is_null())
+        form_text = _find_best_form(filled, forced) if is_text else ""
+        form = Form.of(form_text)
+        numbers = read_numbers(filled, form_text)
+        unreadable = filled.filter(numbers.is_null())
         numbers = numbers.drop_nulls()
-        readable = len(numbers) >= READABLE * len(filled)
-        if not len(numbers) or (is_text and not forced and not readable):
+        is_readable = len(numbers) >= hints.defaults.readable_share * len(filled)
+        if not len(numbers) or (is_text and not forced and not is_readable):
             return None
-        if not forced and not len(odd) and (identifier := find_counting(filled.name, numbers)):
-            return identifier
-        notes = _notes(filled, Form.of(form))
-        if len(odd):
-            notes.append(f"{len(odd):,} cells are not numbers and count as missing")
-        doubts = _doubts(filled, Form.of(form), numbers)
-        unit = Form.of(form).unit
-        is_measure = unit not in ("", "%") and not _is_money(unit)
-        words = (
-            odd.filter(odd.str.len_chars() <= 40).unique().sort().head(_MAX_WORDS)
-            if is_text
-            else ()
-        )
+        if not forced and not len(unreadable):
+            identifier = find_counting(filled.name, numbers, hints)
+            if identifier is not None:
+                return identifier
+
+        notes = _notes(filled, form)
+        if len(unreadable):
+            notes.append(f"{len(unreadable):,} cells are not numbers and count as missing")
+        doubts = _doubts(filled, form, numbers)
+        words: list[str] = []
+        if is_text:
+            short = unreadable.filter(unreadable.str.len_chars() <= _MAX_WORD_LETTERS)
+            words = short.unique().sort().head(_MAX_WORDS).to_list()
+        is_measure = form.unit not in ("", "%") and not _is_money(form.unit)
         return Column(
             filled.name,
             self.name,
             ", ".join(notes + doubts),
-            form,
+            form_text,
             tuple(words),
-            missing=len(odd) > 0,
-            doubtful=bool(doubts) or is_measure or not readable,
+            missing=len(unreadable) > 0,
+            doubtful=bool(doubts) or is_measure or not is_readable,
         )
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """Read numbers in the form of the column."""
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
-    def unread(self, without: pl.Series, column: Column) -> pl.Series:
-        """Cells that are no number, or one without its unit; words that the labelled table had, too, are none."""
-        if without.dtype == pl.String:
-            return without.filter(~without.is_in(column.categories))
-        are_numbers = without.dtype.is_numeric() and not Form.of(column.form).unit
-        return without.clear() if are_numbers else without
+    def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
+        """Keep cells in another form, but no words that the labelled table has, too."""
+        if numberless.dtype == pl.String:
+            return numberless.filter(~numberless.is_in(column.categories))
+        if numberless.dtype.is_numeric() and not Form.of(column.form).unit:
+            return numberless.clear()
+        return numberless
 
-    def whole(self, column: Column) -> bool:
-        return column.form in ("", *_OTHER_FORMS) or Form.of(column.form).text == column.form
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether the form of a column is one that ``Form`` writes, or once wrote."""
+        return column.form in ("", *_OLD_FORMS) or Form.of(column.form).text == column.form
 
     def expected(self, column: Column) -> str:
+        """Show a number of the column's form, and name its unit."""
         form = Form.of(column.form)
-        return f"{' in '.join(filter(None, ['numbers', form.unit]))} such as {form.example}"
+        unit = f" in {form.unit}" if form.unit else ""
+        return f"numbers{unit} such as {form.example}"
 
 
 def read_numbers(cells: pl.Series, form: str) -> pl.Series:
-    """Numbers, null where there is none."""
-    written = Form.of(form)
+    """Read numbers, null if there is none."""
     if cells.dtype == pl.String:
-        numbers = (
-            _read_amounts(cells, written)
-            if form
-            else cells.str.strip_chars().cast(pl.Float64, strict=False)
-        )
-    elif written.unit or not (
-        cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Duration, pl.Time)
-    ):
-        return nulls(cells)
-    elif cells.dtype == pl.Duration:  # in seconds
-        numbers = cells.dt.total_microseconds() / 1e6
-    else:
+        if form:
+            numbers = _read_amounts(cells, Form.of(form))
+        else:
+            numbers = cells.str.strip_chars().cast(pl.Float64, strict=False)
+    elif Form.of(form).unit:
+        return null_cells(cells)
+    elif cells.dtype == pl.Duration:
+        numbers = cells.dt.total_microseconds() / 1e6  # seconds
+    elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Time):
         numbers = cells.cast(pl.Float64, strict=False)
-    return numbers.set(~(numbers.abs() < _LARGEST).fill_null(False), None)
+    else:
+        return null_cells(cells)
+    is_fine = (numbers.abs() < _LARGEST).fill_null(False)
+    return numbers.set(~is_fine, None)
 
 
 def why_no_numbers(filled: pl.Series) -> str:
-    """Say why text cells are not read as numbers although most of them are numbers; empty if few are."""
+    """Say why text is not read as numbers although most cells are numbers; empty if few are."""
     if filled.dtype != pl.String:
         return ""
-    sample = some_of(filled, MANY)
-    _, numbers = _best(sample, forced=False)
-    odd = sample.filter(numbers.is_null())
-    if not 0 < len(odd) <= len(sample) / 2:
+    sample = sample_cells(filled, LARGE_SAMPLE)
+    numbers = read_numbers(sample, _find_best_form(sample, forced=False))
+    unreadable = sample.filter(numbers.is_null())
+    if not 0 < len(unreadable) <= len(sample) / 2:
         return ""
-    share = percent(1 - len(odd) / len(sample))
-    others = f"others such as {shown(odd.min(), 20)} are not; {flag_of('numeric')} reads it so"
-    return f"{share} of the cells are numbers, {others}"
+    share = percent(1 - len(unreadable) / len(sample))
+    example = shown(unreadable.min(), 20)
+    return (
+        f"{share} of the cells are numbers, others such as {example} are not; "
+        f"{flag_of('numeric')} reads it so"
+    )
 
 
-def _best(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
-    """The plainest form in which the most text cells can be read, and their numbers."""
-    plain = read_numbers(filled, "")
-    sample = some_of(filled, FEW)
-    if not plain.null_count() or not (
-        forced or _plain(sample).str.contains(_CELL).sum() > len(sample) / 2
-    ):
-        return "", plain
-    # All cells are looked at: a rare one may tell how the rest is to be read.
+def _find_best_form(filled: pl.Series, forced: bool) -> str:
+    """Find the plainest form in which the most cells of text can be read, "" if it has no marks."""
+    n_unreadable = read_numbers(filled, "").null_count()
+    if not n_unreadable:
+        return ""
+    sample = sample_cells(filled, SMALL_SAMPLE)
+    if not forced and _plain(sample).str.contains(_CELL).sum() <= len(sample) / 2:
+        return ""
+
+    # All cells are looked at: a rare one may tell how the others are to be read.
     form = _find_form(filled)
-    if form is None:
-        return "", plain
-    numbers = read_numbers(filled, form.text)
-    if numbers.null_count() < plain.null_count():
-        return form.text, numbers
-    return "", plain
+    if form is None or read_numbers(filled, form.text).null_count() >= n_unreadable:
+        return ""
+    return form.text
 
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
-    """How the numbers are written, where that is worth a word."""
-    notes = (
-        ["in seconds"]
-        if filled.dtype == pl.Duration
-        else [f"in {visible(form.unit, 30)}"] * bool(form.unit)
-    )
+    """Say how the numbers are written, if that is worth a word."""
+    notes = []
+    if filled.dtype == pl.Duration:
+        notes.append("in seconds")
+    elif form.unit:
+        notes.append(f"in {visible(form.unit, 30)}")
     if form.thousands:
-        some = some_of(filled, MANY).str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
-        if some.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
+        sample = sample_cells(filled, LARGE_SAMPLE)
+        without_spaces = sample.str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
+        if without_spaces.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
             notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
-    notes += ["decimal comma"] * (form.decimal == ",")
-    return notes + ["words such as k or bn multiplied out"] * form.factors
+    if form.decimal == ",":
+        notes.append("decimal comma")
+    if form.factors:
+        notes.append("words such as k or bn multiplied out")
+    return notes
 
 
 def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
     """Say what a person should look at."""
     doubts = []
-    if form.decimal == "" and form.unit:
+    if form.unit and not form.decimal:
         doubts.append("points read as thousands separators")
-    if (form.decimal, form.thousands, form.unit) == (".", ",", "") and filled.str.contains(
-        _EITHER_MARK
-    ).all():
+    has_commas = (form.decimal, form.thousands, form.unit) == (".", ",", "")
+    if has_commas and filled.str.contains(_THREE_DECIMALS).all():
         doubts.append("write points if these are decimal commas")
-    return doubts + [f"{code} in {n:,} cells {CODE_WORDS}" for code, n in likely_codes(numbers)]
+    for code, n_cells in likely_codes(numbers):
+        doubts.append(f"{code} in {n_cells:,} cells {CODE_WORDS}")
+    return doubts
 
 
 # ---------------------------------------------------------------- yes and no
@@ -176,40 +194,43 @@ class Booleans(Kind):
 
     name = "boolean"
 
-    def find(self, filled: pl.Series, forced: bool = False) -> Column | None:
-        """Truth values, or one pair of words, in upper or lower case."""
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Find truth values, or one pair of words, in upper or lower case."""
         if filled.dtype == pl.Boolean:
             return Column(filled.name, self.name, categories=("true",))
         if filled.dtype != pl.String:
             return None
-        words = set(
-            filled.str.to_lowercase().unique().head(3)
-        )  # three different ones are no yes and no
+        different = filled.str.to_lowercase().unique()
+        words = set(different.head(3))  # three different ones are no pair
         for yes, no in _OPPOSITE.items():
             if words <= {yes, no}:
                 return Column(filled.name, self.name, categories=(yes,))
         return None
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Numbers and truth values as they are; words that are neither of the pair are missing."""
+        """Read numbers and truth values as they are; words not of the pair are missing."""
         if cells.dtype != pl.String:
             return Numbers().read(cells, column)
         yes = column.categories[0]
         value_of = {yes: 1.0, _OPPOSITE[yes]: 0.0}
         words = cells.str.strip_chars().str.to_lowercase()
-        return words.replace_strict(value_of, default=None, return_dtype=pl.Float64).to_numpy()[
-            :, None
-        ]
+        numbers = words.replace_strict(value_of, default=None, return_dtype=pl.Float64)
+        return numbers.to_numpy()[:, None]
 
-    def unread(self, without: pl.Series, column: Column) -> pl.Series:
-        """Words that are neither of the pair; numbers stand for themselves."""
-        return without.clear() if without.dtype.is_numeric() else without
+    def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
+        """Keep words that are not of the pair, but no numbers."""
+        if numberless.dtype.is_numeric():
+            return numberless.clear()
+        return numberless
 
-    def whole(self, column: Column) -> bool:
-        """With the one word that is read as 1, of a pair that is known."""
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether a column has one word that is read as 1, of a known pair."""
         return not column.form and len(column.categories) == 1 and column.categories[0] in _OPPOSITE
 
     def expected(self, column: Column) -> str:
+        """Name the word that is read as 1."""
         return f"{'/'.join(column.categories)} or its opposite"
 
 
@@ -228,34 +249,46 @@ _AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
 _CELL = (
     rf"^(?P<sign>[+-])? ?(?P<before>{_CURRENCY})? ?(?P<number>{_NUMERAL}) ?(?P<after>{_AFTER})?$"
 )
-# Marks: the decimal one, and the one between thousands ("_": a space). In the order in which they
-# are preferred; no decimal mark was seen beside "." between thousands: it would be a comma.
+
+
+class _Marks(NamedTuple):
+    """The decimal mark, and the mark between thousands ("_" is a space)."""
+
+    decimal: str
+    thousands: str
+
+
+# In the order in which they are preferred. If "." stands between thousands and no decimal mark was
+# seen, that would be a comma.
 _MARKS = (
-    (".", ""),
-    (".", ","),
-    (".", "_"),
-    (".", "'"),
-    (",", ""),
-    (",", "."),
-    (",", "_"),
-    (",", "'"),
-    ("", "."),
+    _Marks(".", ""),
+    _Marks(".", ","),
+    _Marks(".", "_"),
+    _Marks(".", "'"),
+    _Marks(",", ""),
+    _Marks(",", "."),
+    _Marks(",", "_"),
+    _Marks(",", "'"),
+    _Marks("", "."),
 )
-_FORM = "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);(?P<factors>k?);(?P<unit>(?s:.*))"
-# What some model files have for two of them.
-_OTHER_FORMS = {"comma": "amount;,;.;;", "thousands": "amount;.;,;;"}
-_MAX_WORDS = 60  # different ones in place of a number that are kept
+# How ``Form`` writes itself; decimal mark and mark between thousands differ.
+_FORM = (
+    "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);"
+    "(?P<factors>k?);(?P<unit>(?s:.*))"
+)
+# Forms of numbers as older model files have them.
+_OLD_FORMS = {"comma": "amount;,;.;;", "thousands": "amount;.;,;;"}
 _FACTORS = {
     **dict.fromkeys(("k", "K", "thousand", "tsd"), 1e3),
     **dict.fromkeys(("M", "mn", "mln", "million", "mio"), 1e6),
     **dict.fromkeys(("B", "bn", "billion", "mrd"), 1e9),
 }
-_FACTORS_OF_MONEY = {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
+_FACTORS_OF_MONEY = _FACTORS | {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
 
 
 @dataclass(frozen=True)
 class Form:
-    """How the numbers of a column are written; as text, what a model file keeps of it.
+    """How the numbers of a column are written; a model file keeps it as text.
 
     >>> form = Form(".", ",", "$")
     >>> form.text, Form.of(form.text) == form
@@ -275,41 +308,46 @@ class Form:
     @staticmethod
     def of(text: str) -> Form:
         """Return the form that a text stands for."""
-        parts = re.fullmatch(_FORM, _OTHER_FORMS.get(text, text))
-        if parts is None:
+        fields = re.fullmatch(_FORM, _OLD_FORMS.get(text, text))
+        if fields is None:
             return Form()
-        return Form(parts["decimal"], parts["thousands"], parts["unit"], bool(parts["factors"]))
+        return Form(fields["decimal"], fields["thousands"], fields["unit"], bool(fields["factors"]))
 
     @property
     def example(self) -> str:
-        """A number so written."""
+        """A number in this form."""
         number = f"12{self.decimal}5" if self.decimal else "1.234"
         return f"{number} {self.unit}".rstrip()
 
 
 def _find_form(filled: pl.Series) -> Form | None:
     """Find the form in which most cells can be read, None if no cell holds a number."""
-    parts = _split(filled).drop_nulls()
-    if not len(parts):
+    amounts = _split(filled).drop_nulls()
+    if not len(amounts):
         return None
-    unit = parts.group_by("unit").len().sort("len", "unit", descending=[True, False])["unit"][0]
-    parts = parts.filter(unit=unit)
-    return Form(*_marks(parts["number"], _is_money(unit)), unit, bool((parts["factor"] != 1).any()))
+    units = amounts.group_by("unit").len().sort("len", "unit", descending=[True, False])
+    unit = units["unit"][0]
+    amounts = amounts.filter(unit=unit)
+    marks = _find_marks(amounts["number"], _is_money(unit))
+    has_factors = bool((amounts["factor"] != 1).any())
+    return Form(marks.decimal, marks.thousands, unit, has_factors)
 
 
 def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
-    """Read numbers, null where a cell is written otherwise; nothing needs no unit."""
-    parts = _split(cells)
-    number = parts["number"]
-    number = number.set(
-        ~number.str.contains(_pattern(form.decimal, form.thousands)).fill_null(False), None
-    )
-    between = form.thousands.replace("_", " ") or ("." if form.decimal == "," else "")
-    number = number.str.replace_all(between, "", literal=True) if between else number
-    value = parts["factor"] * number.str.replace(",", ".", literal=True).cast(
-        pl.Float64, strict=False
-    )
-    is_fine = (parts["unit"] == form.unit) | ((value == 0) & (parts["unit"] == ""))
+    """Read numbers, null if a cell is in another form or unit; zero needs no unit."""
+    amounts = _split(cells)
+    number = amounts["number"]
+    has_form = number.str.contains(_pattern(_Marks(form.decimal, form.thousands)))
+    number = number.set(~has_form.fill_null(False), None)
+
+    thousands = form.thousands.replace("_", " ")
+    if form.decimal == "," and not thousands:
+        thousands = "."
+    if thousands:
+        number = number.str.replace_all(thousands, "", literal=True)
+    with_point = number.str.replace(",", ".", literal=True)
+    value = amounts["factor"] * with_point.cast(pl.Float64, strict=False)
+    is_fine = (amounts["unit"] == form.unit) | ((value == 0) & (amounts["unit"] == ""))
     return value.set(~is_fine.fill_null(False), None).alias(cells.name)
 
 
@@ -329,12 +367,14 @@ def _plain(cells: pl.Series) -> pl.Series:
 
 
 def _split(cells: pl.Series) -> pl.DataFrame:
-    """Split cells into number, null where there is none, its unit, and what words such as bn multiply it by."""
+    """Split cells into number, null if there is none, unit, and factor of words such as bn."""
     fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
     around = fields["before"].fill_null("") + "\n" + fields["after"].fill_null("")
-    meaning_of = {words: _meaning(*words.split("\n")) for words in {"\n", *around.unique()}}
-    unit_of = {words: unit for words, (unit, _) in meaning_of.items()}
-    factor_of = {words: factor for words, (_, factor) in meaning_of.items()}
+    unit_of: dict[str, str] = {}
+    factor_of: dict[str, float] = {}
+    for words in {"\n", *around.unique()}:
+        before, after = words.split("\n")
+        unit_of[words], factor_of[words] = _meaning(before, after)
     return pl.DataFrame(
         {
             "number": fields["sign"].fill_null("") + fields["number"],
@@ -345,9 +385,9 @@ def _split(cells: pl.Series) -> pl.DataFrame:
 
 
 def _meaning(before: str, after: str) -> tuple[str, float]:
-    """Return the unit that words around a number mean, and what they multiply it by.
+    """Return the unit that words around a number mean, and their factor.
 
-    The unit of 1 day and 2 Days is one. Case and plural are passed over in words alone: MB/s is not
+    The unit of 1 day and 2 Days is one. Case and plural are ignored in words alone: MB/s is not
     Mb/s, and MWh is not mWh.
 
     >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Millions"), _meaning("", "Days")
@@ -356,46 +396,64 @@ def _meaning(before: str, after: str) -> tuple[str, float]:
     (('MW', 1.0), ('MB/s', 1.0))
     """
     words = re.sub(r"([$€£¥\u20a0-\u20c0])", r" \1", after.replace(".", "")).split()
-    factors = _FACTORS | _FACTORS_OF_MONEY if before else _FACTORS
-    factor = (
-        factors.get(words[0] if len(words[0]) < 3 else _singular(words[0]), 1.0) if words else 1.0
-    )
-    unit = " ".join([before.rstrip("."), *words[factor != 1 :]]).strip()
-    return _singular(unit) if re.fullmatch(r"[^\W\d_][a-zß-ÿ]{2,}", unit) else unit, factor
+    factor = 1.0
+    if words:
+        first = words[0]
+        if len(first) >= 3:
+            first = _singular(first)
+        factors = _FACTORS_OF_MONEY if before else _FACTORS
+        factor = factors.get(first, 1.0)
+        if factor != 1:
+            words = words[1:]
+
+    unit = " ".join([before.rstrip("."), *words]).strip()
+    if re.fullmatch(r"[^\W\d_][a-zß-ÿ]{2,}", unit):
+        unit = _singular(unit)
+    return unit, factor
 
 
 def _singular(word: str) -> str:
+    """Write a word in lower case without the s of a plural."""
     return re.sub("(?<=[^isu])s$", "", word.lower())
 
 
 def _is_money(unit: str) -> bool:
+    """Tell whether a unit is a currency."""
     return re.fullmatch(_CURRENCY, unit) is not None
 
 
-def _marks(numbers: pl.Series, is_money: bool) -> tuple[str, str]:
-    """Find the marks with which most numbers can be read; in doubt commas, in money points, part thousands."""
-    n_read = {marks: numbers.str.contains(_pattern(*marks)).sum() for marks in _MARKS}
+def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
+    """Find the marks with which most numbers can be read.
+
+    In doubt, commas separate thousands, and so do the points of money or beside decimal commas.
+    """
+    n_read = {marks: numbers.str.contains(_pattern(marks)).sum() for marks in _MARKS}
     best = [marks for marks in _MARKS if n_read[marks] == max(n_read.values())]
     decimal, thousands = best[0]
-    has_comma, has_point = (numbers.str.contains(mark, literal=True).any() for mark in ",.")
+    has_comma = numbers.str.contains(",", literal=True).any()
+    has_point = numbers.str.contains(".", literal=True).any()
     if has_point and not has_comma and (",", ".") in best and (is_money or decimal == ","):
-        return "", "."
-    if not thousands and has_point:
-        thousands = "," if decimal == "." else "."  # which can be mistaken for nothing else now
-    return decimal, thousands
+        return _Marks("", ".")
+    if has_point and not thousands:
+        # The other mark can be mistaken for nothing else now.
+        thousands = "," if decimal == "." else "."
+    return _Marks(decimal, thousands)
 
 
-def _pattern(decimal: str, thousands: str) -> str:
-    """Numbers with these marks; in 1,23,456 there are two digits between them.
+def _pattern(marks: _Marks) -> str:
+    """Write the pattern of numbers with these marks; 1,23,456 has two digits between commas.
 
-    Where no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a
+    If no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a
     fraction.
     """
-    whole, power = r"\d+", r"(?:[eE][+-]?\d+)?$"
-    if thousands:
-        mark = {".": r"\.", "_": " "}.get(thousands, thousands)
-        indian = r"|\d{1,2}(?:,\d{2})+,\d{3}" if thousands == "," else ""
-        whole = rf"(?:\d+|[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{indian})"
-    pattern = rf"^[+-]?{whole}?(?:{'[.]' if decimal == '.' else ','}\d*)?{power}"
-    sure = rf"^[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{power}"
-    return f"{pattern}|{sure}" if (decimal, thousands) == (",", "") else pattern
+    digits = r"\d+"
+    power = r"(?:[eE][+-]?\d+)?$"
+    if marks.thousands:
+        mark = {".": r"\.", "_": " "}.get(marks.thousands, marks.thousands)
+        indian = r"|\d{1,2}(?:,\d{2})+,\d{3}" if marks.thousands == "," else ""
+        digits = rf"(?:\d+|[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{indian})"
+    decimal = "[.]" if marks.decimal == "." else ","
+    pattern = rf"^[+-]?{digits}?(?:{decimal}\d*)?{power}"
+    if marks == (",", ""):
+        pattern += rf"|^[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{power}"
+    return pattern

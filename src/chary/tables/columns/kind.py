@@ -1,0 +1,122 @@
+"""What a column is taken for, and what a kind of column must be able to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.table import all_composed
+
+# Why a column is left out.
+IDENTIFIER = "identifier"
+UNUSED_TEXT = "text"  # text from which nothing can be learned; free text is of the kind ``Texts``
+CONSTANT = "constant"
+DROPPED = "dropped"
+UNSUPPORTED = "unsupported"
+LEFT_OUT = frozenset((IDENTIFIER, UNUSED_TEXT, CONSTANT, DROPPED, UNSUPPORTED))
+
+# How a person reads a feature.
+NUMBER = "number"
+DATE = "date"
+TOPIC = "topic"  # more or less of it
+UNREADABLE = "unreadable"
+
+SMALL_SAMPLE = 200  # cells that show what most cells of a column are like
+LARGE_SAMPLE = 20_000  # cells that show how most cells of a column are written
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column was taken for: all that a model file says of it."""
+
+    name: str
+    kind: str  # the name of a ``Kind``, or why the column is left out
+    note: str = ""  # for people
+    form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
+    # categorical: its frequent values; boolean: the value read as 1; words: the names of the
+    # topics; numeric: words in place of a number, which count as missing
+    categories: tuple[str, ...] = ()
+    other: bool = False  # categorical: rare and unseen values share a feature
+    missing: bool = False  # cells were missing when the preparation was fitted
+    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # by the kind
+    doubtful: bool = False  # a person should read the note: it may have been meant otherwise
+
+    @property
+    def used(self) -> bool:
+        """Whether the column becomes features."""
+        return self.kind not in LEFT_OUT
+
+
+class Kind:
+    """A kind of column; each is a subclass in a file of this folder.
+
+    A kind makes k numbers of a cell. They are standardised later; missing ones are filled with
+    their median and marked by a feature of their own. With ``one_scale``, distances between cells
+    are kept. A kind that is ``grouped`` makes one number, the group that a cell belongs to; each
+    group then is a feature, 1 in the group and 0 elsewhere.
+    """
+
+    name: ClassVar[str]  # the ``kind`` of its columns
+    grouped: ClassVar[bool] = False
+    one_scale: ClassVar[bool] = False
+    learns: ClassVar[tuple[str, ...]] = ()  # the arrays that its columns have in ``learned``
+
+    def find(
+        self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
+    ) -> Column | None:
+        """Describe the column if it is of this kind; None if not.
+
+        ``filled`` are the cells that hold something, of whatever type, and not all the same. A
+        column is ``forced`` if the user said that it is of this kind.
+        """
+        raise NotImplementedError
+
+    def feature_names(self, column: Column) -> list[str]:
+        """Name each of the k numbers, or each group."""
+        return [column.name]
+
+    def feature_words(self, column: Column) -> list[tuple[str, str]]:
+        """Name each of the k numbers for a person, with the unit in which a person reads it."""
+        return [(name, NUMBER) for name in self.feature_names(column)]
+
+    def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
+        """Read cells as numbers (n, k), NaN if a cell is missing or written in another form."""
+        raise NotImplementedError
+
+    def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
+        """Keep the cells in another form than the column's, of filled cells without a number."""
+        return numberless
+
+    def expected(self, column: Column) -> str:
+        """Say how the cells of this column are written; a grouped kind is never asked."""
+        raise NotImplementedError
+
+    def is_valid(self, column: Column) -> bool:
+        """Tell whether this kind can read by what a model file says of a column."""
+        return not column.form
+
+
+def sample_cells(cells: pl.Series, size: int) -> pl.Series:
+    """Sample ``size`` cells or somewhat more: the same ones in whatever order the rows are."""
+    step = len(cells) // size
+    if step < 2:
+        return cells
+    order = cells.hash(seed=0).arg_sort()
+    return cells.gather(order.gather_every(step))
+
+
+def null_cells(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
+    """Make as many cells that hold nothing."""
+    return pl.Series(cells.name, [None] * len(cells), dtype=dtype)
+
+
+def unified(cells: pl.Series) -> pl.Series:
+    """Write text in one Unicode form, categories of a frame as text."""
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    return all_composed(cells)
