@@ -1,4 +1,4 @@
-"""Whether the labelled rows of a table are like the rest: verdict, figures, and the columns that differ most."""
+"""Diagnose a table: whether its labelled rows are like the others, and which columns differ."""
 
 from __future__ import annotations
 
@@ -24,19 +24,26 @@ from chary.tables.target import read_target
 
 Floats = NDArray[np.floating[Any]]
 
-REPRESENTATIVE, MILD, STRONG = "representative", "mildly biased", "strongly biased"
+# The verdicts.
+REPRESENTATIVE = "representative"
+MILD = "mildly biased"
+STRONG = "strongly biased"
 UNKNOWN = "too few rows to tell"
 
-# A difference that chance gives once in a hundred times is one; an AUC from here on makes it a
-# strong one.
-SIGNIFICANCE, STRONG_AUC = 0.01, 0.75
+# Labels are biased if chance gives so large a difference in at most this share of tables ...
+SIGNIFICANCE = 0.01
+# ... and strongly biased if the AUC is at least this.
+STRONG_AUC = 0.75
 
-# Share of rows that have no label near if labels are drawn at random, by the meaning of "near".
-_OUTSIDE_BY_CHANCE = 0.05
+# Share of rows without a label near them if labels are drawn at random: that defines "near".
+_FAR_BY_CHANCE = 0.05
 
-# Rows of either side that are looked at, drawn at random, and the fewest that say anything.
-_MAX_ROWS, _MIN_ROWS = 600, 10
-_N_PERMUTATIONS, _N_COMPONENTS = 999, 10
+# Rows of each side that are compared, drawn at random of more: it bounds the cost.
+_MAX_ROWS = 600
+# With fewer rows on one side nothing can be said.
+_MIN_ROWS = 10
+_N_PERMUTATIONS = 999
+_N_COMPONENTS = 10
 
 
 class FeatureShift(NamedTuple):
@@ -63,16 +70,14 @@ class Diagnosis:
     verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
     #: how well labelled rows can be told from the others: AUC and p-value; None: too few rows
     separation: Separation | None
-    coverage: (
-        float | None
-    )  #: share of unlabelled rows that have a labelled row near; 0.95 if representative
+    #: share of unlabelled rows with a labelled row near them; 0.95 if labels are representative
+    coverage: float | None
     shifts: list[FeatureShift]  #: the most different features first
     class_counts: dict[str, int]  #: among the labelled rows, where they are known
     n_labeled: int  #: rows with a label
     n_unlabeled: int  #: rows without
-    audited: bool = (
-        False  #: whether random rows were labelled besides: changes the advice, not the verdict
-    )
+    #: whether there is an audit: it changes the advice, not the verdict
+    audited: bool = False
 
     @property
     def sentence(self) -> str:
@@ -82,28 +87,29 @@ class Diagnosis:
                 f"There are too few rows to compare the {self.n_labeled:,} labelled ones with the "
                 f"{self.n_unlabeled:,} others: at least {_MIN_ROWS} of each are needed."
             )
-        auc, p = self.separation.auc, self.separation.p_value
-        figures = f"AUC {auc:.2f}, p {'<' if p <= 0.001 else '='} {max(p, 0.001):.3f}"
+        p_value = self.separation.p_value
+        sign = "<" if p_value <= 0.001 else "="
+        figures = f"AUC {self.separation.auc:.2f}, p {sign} {max(p_value, 0.001):.3f}"
         if self.verdict == REPRESENTATIVE:
             return (
-                f"The labelled rows look like the rest ({figures}). A class may still mean something else there, "
-                f"so accuracy measured on the labelled rows may not hold: {self._remedy}."
+                f"The labelled rows look like the rest ({figures}). A class may still mean "
+                "something else there, so accuracy measured on the labelled rows may not hold: "
+                f"{self._remedy}."
             )
-        degree = "mildly" if self.verdict == MILD else "strongly"
-        far_off = (
-            "may be too high or too low"
-            if self.verdict == MILD
-            else "may be far too high or too low"
-        )
-        outside = 1 - self.coverage
-        uncovered = ""
-        if round(outside, 9) >= 2 * _OUTSIDE_BY_CHANCE:
-            uncovered = (
-                f", and {outside:.0%} of the other rows are far from any label (5% by chance)"
-            )
+
+        degree = "mildly"
+        consequence = "may be too high or too low"
+        if self.verdict == STRONG:
+            degree = "strongly"
+            consequence = "may be far too high or too low"
+        far_rows = ""
+        far_share = 1 - self.coverage
+        if round(far_share, 9) >= 2 * _FAR_BY_CHANCE:
+            far_rows = f", and {far_share:.0%} of the other rows are far from any label"
+            far_rows += f" ({_FAR_BY_CHANCE:.0%} by chance)"
         return (
-            f"The labelled rows differ {degree} from the rest ({figures}){uncovered}. Accuracy measured on them "
-            f"{far_off}: {self._remedy}."
+            f"The labelled rows differ {degree} from the rest ({figures}){far_rows}. Accuracy "
+            f"measured on them {consequence}: {self._remedy}."
         )
 
     @property
@@ -143,27 +149,30 @@ def diagnose_rows(
     'strongly biased'
     """
     features = check_array(X, dtype=(np.float32, np.float64))
-    mask = np.asarray(labeled, dtype=bool)
-    check_consistent_length(features, mask)
-    names = (
-        [f"x{j}" for j in range(features.shape[1])]
-        if feature_names is None
-        else list(feature_names)
-    )
-    n_labeled = int(mask.sum())
-    n_unlabeled = len(mask) - n_labeled
+    is_labeled = np.asarray(labeled, dtype=bool)
+    check_consistent_length(features, is_labeled)
+    if feature_names is None:
+        feature_names = [f"x{j}" for j in range(features.shape[1])]
+    n_labeled = int(is_labeled.sum())
+    n_unlabeled = len(is_labeled) - n_labeled
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
         return Diagnosis(UNKNOWN, None, None, [], {}, n_labeled, n_unlabeled)
+
     rng = np.random.default_rng(random_state)
-    rows = np.concatenate([few_of(np.flatnonzero(side), _MAX_ROWS, rng) for side in (mask, ~mask)])
-    sample, is_labeled = features[rows].astype(np.float64), mask[rows]
-    standardized = _standardized(sample)
-    separation = separate(standardized, is_labeled, rng)
+    rows = np.concatenate(
+        [
+            draw_at_most(np.flatnonzero(is_labeled), _MAX_ROWS, rng),
+            draw_at_most(np.flatnonzero(~is_labeled), _MAX_ROWS, rng),
+        ]
+    )
+    sample = features[rows].astype(np.float64)
+    standardized = _standardize(sample)
+    separation = separate(standardized, is_labeled[rows], rng)
     return Diagnosis(
-        _verdict(separation),
-        separation,
-        coverage=measure_coverage(standardized, is_labeled, rng),
-        shifts=feature_shifts(sample, is_labeled, names),
+        verdict=_verdict(separation),
+        separation=separation,
+        coverage=measure_coverage(standardized, is_labeled[rows], rng),
+        shifts=feature_shifts(sample, is_labeled[rows], feature_names),
         class_counts={},
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
@@ -179,13 +188,12 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    notes: list[str] = field(
-        default_factory=list
-    )  # on how table and target were read, a sentence each
+    #: on how table and target were read, a sentence each
+    notes: list[str] = field(default_factory=list)
 
     @property
     def columns(self) -> list[Column]:
-        """What each column was taken for."""
+        """The columns, each with what it was read as."""
         return self.prepared.preparation.columns_
 
 
@@ -197,10 +205,10 @@ class Prepared(NamedTuple):
     n_missing: dict[str, int]  # cells without a number, by column
 
     def without(self, notes: Mapping[str, str]) -> Prepared:
-        """The same with some columns left out, each for the reason in its note."""
-        kept = [feature.column not in notes for feature in self.preparation.features()]
+        """Leave some columns out, each for the reason in its note."""
+        stays = [feature.column not in notes for feature in self.preparation.features()]
         n_missing = {name: n for name, n in self.n_missing.items() if name not in notes}
-        return Prepared(self.X[:, kept], self.preparation.without(notes), n_missing)
+        return Prepared(self.X[:, stays], self.preparation.without(notes), n_missing)
 
 
 @same_warnings()
@@ -222,12 +230,13 @@ def diagnose_table(
     progress("Preparing columns")
     table = rows_that_count(table)
     target = str(options.target)
-    read = read_target(table, target, **options.target_reading)
+    labels, target_notes = read_target(table, target, **options.target_reading)
     prepared = prepare(table, target, **options.kinds)
+
     progress("Comparing labelled and unlabelled rows")
-    found = compare_rows(prepared, read.labels, options.seed or 0)
-    notes = [*table.notes, *read.notes]
-    return DiagnosedTable(table, target, read.labels, prepared, found, notes)
+    diagnosis = compare_rows(prepared, labels, options.seed or 0)
+    notes = [*table.notes, *target_notes]
+    return DiagnosedTable(table, target, labels, prepared, diagnosis, notes)
 
 
 def prepare(table: Table, target: str, **kinds: Sequence[str]) -> Prepared:
@@ -239,19 +248,19 @@ def prepare(table: Table, target: str, **kinds: Sequence[str]) -> Prepared:
 
 
 def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
-    """Labelled against unlabelled rows, with names and counts for a person."""
-    X, preparation, _ = prepared
-    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)).tolist()
-    with one_thread(
-        "blas"
-    ):  # of matrices of a thousand rows two threads spend most time waiting for each other
+    """Compare labelled and unlabelled rows, with names and counts for a person."""
+    # Two threads spend most of the time waiting for each other on matrices of a thousand rows.
+    with one_thread("blas"):
         diagnosis = diagnose_rows(
-            X,
+            prepared.X,
             labels.labeled,
-            feature_names=preparation.get_feature_names_out().tolist(),
+            feature_names=prepared.preparation.get_feature_names_out().tolist(),
             random_state=seed,
         )
-    return replace(diagnosis, class_counts=dict(zip(labels.classes.tolist(), counts, strict=True)))
+    given_codes = labels.codes[labels.labeled]
+    counts = np.bincount(given_codes, minlength=len(labels.classes))
+    class_counts = dict(zip(labels.classes.tolist(), counts.tolist(), strict=True))
+    return replace(diagnosis, class_counts=class_counts)
 
 
 def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> Separation:
@@ -276,44 +285,55 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
     """
     rng = np.random.default_rng(random_state)
     K = _kernel(X)
-    targets = np.empty(
-        (len(X), 1 + _N_PERMUTATIONS)
-    )  # (n, 1 + P): the truth, then its permutations
     folds = stratified_folds(labeled, rng)
+    # The truth in the first column, its permutations within the folds in the others.
+    targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P)
     for fold in folds:
-        shuffled = rng.permuted(np.tile(labeled[fold], (_N_PERMUTATIONS, 1)), axis=1)
-        targets[fold] = np.vstack([labeled[fold], shuffled]).T
+        copies = np.tile(labeled[fold], (_N_PERMUTATIONS, 1))
+        targets[fold, 0] = labeled[fold]
+        targets[fold, 1:] = rng.permuted(copies, axis=1).T
+
     total = np.zeros(1 + _N_PERMUTATIONS)
     for fold in folds:
-        rest = np.setdiff1d(np.arange(len(X)), fold)
-        factor = cho_factor(K[np.ix_(rest, rest)] + np.eye(len(rest)))
-        smoother = cho_solve(factor, K[np.ix_(rest, fold)]).T  # (B, A)
-        scores = smoother @ (targets[rest] - targets[rest].mean(axis=0))  # (B, 1 + P)
+        others = np.setdiff1d(np.arange(len(X)), fold)
+        factor = cho_factor(K[np.ix_(others, others)] + np.eye(len(others)))
+        smoother = cho_solve(factor, K[np.ix_(others, fold)]).T  # (B, A)
+        scores = smoother @ (targets[others] - targets[others].mean(axis=0))  # (B, 1 + P)
         total += _auc(scores, targets[fold]) * labeled[fold].sum()
     aucs = total / labeled.sum()  # (1 + P,)
-    return Separation(float(aucs[0]), float(np.mean(aucs >= aucs[0] - 1e-12)))
+
+    # The truth is one of its permutations, so the p-value is never 0.
+    is_as_large = aucs >= aucs[0] - 1e-12
+    return Separation(float(aucs[0]), float(np.mean(is_as_large)))
 
 
 def measure_coverage(
     X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10
 ) -> float:
-    """Share of unlabelled rows that have a labelled row near.
+    """Measure the share of unlabelled rows that have a labelled row near them.
 
     Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at
     random from among themselves. So it is 0.95 on average if the labelled rows are such a draw, and
     less if regions are without labels.
     """
     rng = np.random.default_rng(random_state)
-    inside, outside = X[labeled], X[~labeled]
+    inside = X[labeled]
+    outside = X[~labeled]
     size = min(len(inside), len(outside) // 2)
-    nearest = cdist(outside, rng.permutation(inside)[:size]).min(axis=1)  # (U,)
-    among = cdist(outside, outside)  # (U, U)
+    to_labeled = cdist(outside, rng.permutation(inside)[:size]).min(axis=1)  # (U,)
+
+    among_outside = cdist(outside, outside)  # (U, U)
     limits = []
     for _ in range(n_draws):
         order = rng.permutation(len(outside))
-        drawn, others = order[:size], order[size:]
-        limits.append(np.quantile(among[np.ix_(others, drawn)].min(axis=1), 0.95))
-    return float(np.mean(nearest <= np.mean(limits) * (1 + 1e-9)))
+        drawn = order[:size]
+        others = order[size:]
+        to_drawn = among_outside[np.ix_(others, drawn)].min(axis=1)
+        limits.append(np.quantile(to_drawn, 1 - _FAR_BY_CHANCE))
+
+    # A hair's breadth more, so that rounding cannot put a row at the limit beyond it.
+    is_near = to_labeled <= np.mean(limits) * (1 + 1e-9)
+    return float(np.mean(is_near))
 
 
 def feature_shifts(
@@ -323,63 +343,75 @@ def feature_shifts(
 
     The difference of the means is divided by the root of the mean of the two variances.
     """
-    inside, outside = X[labeled], X[~labeled]
+    inside = X[labeled]
+    outside = X[~labeled]
+    inside_means = inside.mean(axis=0)
+    outside_means = outside.mean(axis=0)
+    spread = np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
+    # Infinite if both sides are constant and differ.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = (inside_means - outside_means) / spread
+
     varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-    means = inside.mean(axis=0), outside.mean(axis=0)
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # infinite where both sides are constant and differ
-        difference = (means[0] - means[1]) / np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
     order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
-    figures = np.stack([*means, difference], axis=1)  # (d, 3)
+    figures = np.stack([inside_means, outside_means, difference], axis=1)  # (d, 3)
     return [FeatureShift(j, names[j], *figures[j].tolist()) for j in order.tolist()]
 
 
-def few_of(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """At most so many of the rows, in their order."""
-    return rows if len(rows) <= n_most else np.sort(rng.choice(rows, n_most, replace=False))
+def draw_at_most(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Draw at most so many of the rows, in their order."""
+    if len(rows) <= n_most:
+        return rows
+    return np.sort(rng.choice(rows, n_most, replace=False))
 
 
 def _verdict(separation: Separation) -> str:
+    """Turn AUC and p-value into a word."""
     if separation.p_value > SIGNIFICANCE:
         return REPRESENTATIVE
-    return STRONG if separation.auc >= STRONG_AUC else MILD
+    if separation.auc >= STRONG_AUC:
+        return STRONG
+    return MILD
 
 
-def _standardized(X: Floats) -> Floats:
+def _standardize(X: Floats) -> Floats:
+    """Centre and scale every column; a constant one becomes zeros."""
     spread = X.std(axis=0)
-    return (X - X.mean(axis=0)) / np.where(
-        spread > 1e-12 * (1 + np.abs(X).max(axis=0)), spread, np.inf
-    )
+    is_constant = spread <= 1e-12 * (1 + np.abs(X).max(axis=0))
+    return (X - X.mean(axis=0)) / np.where(is_constant, np.inf, spread)
 
 
 def _kernel(X: Floats) -> Floats:
-    """Mean of the three kernels of ``measure_separation``, each of mean diagonal 1."""
+    """Average the three kernels of ``separate``, each of mean diagonal 1."""
     gram = X @ X.T
-    squares = _standardized(np.clip(X, -3, 3) ** 2)
-    scores = _standardized(_principal_scores(gram))
-    bends = _standardized(np.abs(scores))
+    squares = _standardize(np.clip(X, -3, 3) ** 2)
+    linear = gram + squares @ squares.T
+
+    scores = _standardize(_principal_scores(gram))
+    absolute_scores = _standardize(np.abs(scores))
+    principal = scores @ scores.T + absolute_scores @ absolute_scores.T
+
     square_norms = np.diag(gram)
-    distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # squared, (n, n)
-    typical = np.median(distances[~np.eye(len(X), dtype=bool)]) or 1.0
-    kernels = [
-        gram + squares @ squares.T,
-        scores @ scores.T + bends @ bends.T,
-        np.exp(-distances / typical),
-    ]
+    square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # (n, n)
+    off_diagonal = ~np.eye(len(X), dtype=bool)
+    typical = np.median(square_distances[off_diagonal]) or 1.0
+    gaussian = np.exp(-square_distances / typical)
+
+    kernels = [linear, principal, gaussian]
     return sum(kernel / max(np.trace(kernel) / len(X), 1e-12) for kernel in kernels) / len(kernels)
 
 
-def _principal_scores(gram: Floats, n_components: int = _N_COMPONENTS) -> Floats:
-    """Scores of centred rows on their first principal components, from their inner products."""
+def _principal_scores(gram: Floats) -> Floats:
+    """Compute centred rows' scores on their first principal components from inner products."""
     n = len(gram)
-    values, vectors = eigh(gram, subset_by_index=(max(0, n - n_components), n - 1))
-    kept = values > 1e-9 * max(values[-1], 1e-12)
-    return (vectors * np.sqrt(np.maximum(values, 0)))[:, kept][:, ::-1]
+    values, vectors = eigh(gram, subset_by_index=(max(0, n - _N_COMPONENTS), n - 1))
+    matters = values > 1e-9 * max(values[-1], 1e-12)
+    scores = vectors * np.sqrt(np.maximum(values, 0))
+    return scores[:, matters][:, ::-1]
 
 
 def _auc(scores: Floats, targets: Floats) -> Floats:
-    """Area under the ROC curve of each column, ties counted half."""
+    """Compute the area under the ROC curve of each column, ties counted half."""
     ranks = stats.rankdata(scores, axis=0)
     n_positive = targets.sum(axis=0)
     excess = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2

@@ -71,25 +71,23 @@ class RowComparison:
     verdict: str  # alike or different; unchecked: there is nothing to compare
     n_rows: int
     n_seen: int = 0
-    columns: list[ColumnShift] = field(
-        default_factory=list
-    )  # that differ, the most different first
+    # Those that differ, the most different first.
+    columns: list[ColumnShift] = field(default_factory=list)
 
     @property
     def sentence(self) -> str:
         """What was found, and what it means."""
         rows = f"The {self.n_rows:,} rows"
         if self.verdict == UNCHECKED:
-            why = (
-                "the model file has no figures to compare with"
-                if self.n_rows
-                else "there are no rows"
-            )
+            why = "there are no rows"
+            if self.n_rows:
+                why = "the model file has no figures to compare with"
             return f"{rows} could not be compared with those the model learned from: {why}."
         if self.verdict == ALIKE:
             return f"{rows} {KNOWN}."
         shifts = [
-            f"{shown(shift.column)} ({shift.what}: {percent(shift.here)} here, {percent(shift.then)} then)"
+            f"{shown(shift.column)} ({shift.what}: {percent(shift.here)} here, "
+            f"{percent(shift.then)} then)"
             for shift in self.columns[:_NAMED]
         ]
         differ = f"{rows} differ from those the model learned from: {', then '.join(shifts)}"
@@ -112,7 +110,7 @@ class RowComparison:
 def with_drift_reference(
     model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]
 ) -> Pipeline:
-    """Have a model know what the rows look like that it learned from.
+    """Give a model figures of the rows that it learned from.
 
     ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them,
     with a label or without one; or of a part of them, where ``recount_reference`` follows.
@@ -125,7 +123,7 @@ def with_drift_reference(
 
 
 def recount_reference(model: Pipeline, seen: EventCounts) -> None:
-    """Have the reference of a model, made of some of its rows, be one of all rows, counted with it."""
+    """Replace the counts of a model's reference by those of all its rows."""
     model.drift_reference_ = replace(model.drift_reference_, n_rows=seen.n_rows, counts=seen.counts)
 
 
@@ -160,10 +158,9 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     for event in np.argsort(then - here, kind="stable").tolist():
         if differs[event]:
             column, what = events.words(event, reference.ranges)
-            shift = ColumnShift(
-                column, what, round(float(here[event]), 4), round(float(then[event]), 4)
-            )
-            shifts.setdefault(column, shift)
+            share_here = round(float(here[event]), 4)
+            share_then = round(float(then[event]), 4)
+            shifts.setdefault(column, ColumnShift(column, what, share_here, share_then))
     verdict = DIFFERENT if shifts else ALIKE
     return RowComparison(verdict, new.n_rows, reference.n_rows, list(shifts.values()))
 
@@ -178,9 +175,8 @@ class _Events:
     def __init__(self, preparation: TablePreparation) -> None:
         features = preparation.features()
         self.columns = {column.name: column for column in preparation.ordered_ if column.used}
-        self.numbers = [
-            feature for feature in features if not feature.indicator
-        ]  # they are the first
+        # The numbers come first among the features.
+        self.numbers = [feature for feature in features if not feature.indicator]
         with_numbers = {feature.column for feature in self.numbers}
         self.grouped = [name for name in self.columns if name not in with_numbers]
         self.groups: dict[str, dict[str, int]] = {name: {} for name in self.grouped}
@@ -190,7 +186,10 @@ class _Events:
                 self.groups[feature.column][group] = place
 
     def find_ranges(self, X: Floats) -> NDArray[np.float32]:
-        """Find what all but a hundredth of each number lies between, (d, 2); no limits of what nobody can read."""
+        """Find the limits of all but a hundredth of each number, (d, 2).
+
+        A part of a date that says little alone has none.
+        """
         step = max(1, len(X) // _RANGE_ROWS)
         some = X[::step, : len(self.numbers)]
         ranges = np.quantile(some, [_TAIL, 1 - _TAIL], axis=0).T.astype(np.float32)
@@ -237,11 +236,12 @@ class _Events:
 
 def _outside(feature: Feature, low: float, high: float) -> str:
     """Say that a number is outside a range, in units of the table."""
-    low, high = feature.in_units(low), feature.in_units(high)
+    first = feature.in_units(low)
+    last = feature.in_units(high)
     if feature.unit == DATE:
-        return f"before {day(low)} or after {day(high)}"
-    part = feature.words.removeprefix(feature.column).strip(" :,")
-    return f"{part} outside {_short(low)} to {_short(high)}".strip()
+        return f"before {day(first)} or after {day(last)}"
+    part_name = feature.words.removeprefix(feature.column).strip(" :,")
+    return f"{part_name} outside {_short(first)} to {_short(last)}".strip()
 
 
 def _short(value: float) -> str:
@@ -250,4 +250,8 @@ def _short(value: float) -> str:
     >>> _short(2019.5), _short(1234567.8)
     ('2,019.5', '1,234,600')
     """
-    return f"{float(f'{value:.{4 if abs(value) < 1000 else 5}g}'):,.10g}"
+    n_digits = 5
+    if abs(value) < 1000:
+        n_digits = 4
+    rounded = float(f"{value:.{n_digits}g}")
+    return f"{rounded:,.10g}"

@@ -31,7 +31,7 @@ from chary.audit.sheet import (
     unlabelled_rows,
     write_sheet,
 )
-from chary.labelling.diagnose import DiagnosedTable, Floats, few_of
+from chary.labelling.diagnose import DiagnosedTable, Floats, draw_at_most
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of
 from chary.labelling.learn import Fit, learn
@@ -270,8 +270,8 @@ def rows_to_label(
     lacks most times its distance to the nearest row labelled or chosen before.
     """
     rng = np.random.default_rng(random_state)
-    unlabeled = few_of(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
-    reference = X[few_of(np.flatnonzero(labeled), _MOST_LABELED, rng)]
+    unlabeled = draw_at_most(np.flatnonzero(~labeled), _MOST_UNLABELED, rng)
+    reference = X[draw_at_most(np.flatnonzero(labeled), _MOST_LABELED, rng)]
     lacking = 1 - confidence[unlabeled] + 1e-9
     blocks = np.split(unlabeled, np.arange(_BLOCK, len(unlabeled), _BLOCK))
     nearest = np.concatenate([cdist(X[block], reference).min(axis=1) for block in blocks])

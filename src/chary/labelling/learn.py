@@ -27,7 +27,7 @@ from chary.labelling.diagnose import (
     Diagnosis,
     Prepared,
     compare_rows,
-    few_of,
+    draw_at_most,
     prepare,
 )
 from chary.labelling.drift import with_drift_reference
@@ -355,7 +355,7 @@ def columns_beyond_labels(
     seed : int, default=0
     """
     rng = np.random.default_rng(seed)
-    rest = few_of(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
+    rest = draw_at_most(np.flatnonzero(~known), _COVERAGE_ROWS, rng)
     rows = np.sort(np.concatenate([np.flatnonzero(known), rest]))
     X, is_known = prepared.X[rows], known[rows]
     owners = np.array([feature.column for feature in prepared.preparation.features()])
@@ -668,7 +668,7 @@ def collapsed(
     ``out_of_fold``, as ``is_narrower`` says.
     """
     n_classes = len(labels.classes)
-    rest = few_of(labels.rows_to_predict, _GUARD_ROWS, np.random.default_rng(seed))
+    rest = draw_at_most(labels.rows_to_predict, _GUARD_ROWS, np.random.default_rng(seed))
     # By the likeliest labels, whatever is aimed at: moved boundaries hide a collapse and do not
     # mend it.
     predicted = np.searchsorted(labels.classes, model.predict(X[rest]))
