@@ -1,8 +1,8 @@
 """Policies: which labels of a round of self-training to accept.
 
-A policy is an object with one method, ``accept``. None of them looks at the order of the rows: rows
-tied at the cut are accepted together. (``max_rows`` takes any of the rows that have all scores
-equal.)
+A policy is an object with one method, ``accept``. None of the policies here looks at the order of
+the rows: rows tied at the threshold are accepted together. (Only ``max_rows`` chooses among rows,
+and rows equal in all scores are interchangeable.)
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from chary.method.confidence import Floats
 
 Indices = NDArray[np.intp]
 
+# Constraints on parameters.
 _SHARE = Interval(Real, 0, 1, closed="right")
 _COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -28,22 +29,25 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 class Round(NamedTuple):
     """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
 
-    confidence: NDArray[Any]  #: (n,) one number per row, high is confident
-    class_confidence: NDArray[
-        Any
-    ]  #: (n, C) one number per row and class: softmax, class-wise T-similarity
-    prediction: NDArray[np.intp]  #: (n,) class that the prediction head gives the row
-    posterior: NDArray[Any]  #: (n, C) estimate of the class probabilities
-    number: int  #: t = 1, 2, ...
+    #: (n,) one number per row, high is confident
+    confidence: NDArray[Any]
+    #: (n, C) one number per row and class: softmax, class-wise T-similarity
+    class_confidence: NDArray[Any]
+    #: (n,) class that the prediction head gives the row
+    prediction: NDArray[np.intp]
+    #: (n, C) estimate of the class probabilities
+    posterior: NDArray[Any]
+    #: t = 1, 2, ...
+    number: int
 
 
 class Decision(NamedTuple):
-    """A policy's answer: which rows to accept, and what decided it."""
+    """A policy's answer: the rows to accept, and what decided it."""
 
-    accepted: NDArray[np.bool_]  #: (n,) a boolean for each row of the pool
-    used: dict[
-        str, Any
-    ]  #: for the history: the threshold or the thresholds (C,), the share, the bound
+    #: (n,) a boolean for each row of the pool
+    accepted: NDArray[np.bool_]
+    #: for the history: the threshold or the thresholds (C,), the share, the bound
+    used: dict[str, Any]
 
 
 class Policy(Protocol):
@@ -51,14 +55,14 @@ class Policy(Protocol):
 
     @property
     def rescore(self) -> bool:
-        """Whether each round scores the whole pool anew, so that accepted rows can be given back."""
+        """Whether each round scores the whole pool anew, so that accepted rows can be withdrawn."""
 
     def accept(self, round: Round) -> Decision:
-        """The rows to accept in this round."""
+        """Decide which rows of the pool to accept."""
 
 
 class _Checked(BaseEstimator):
-    """A policy whose parameters are checked when it is made, and open to a search by scikit-learn."""
+    """A policy that checks its parameters when it is made; scikit-learn can search over them."""
 
     def __post_init__(self) -> None:
         self._validate_params()
@@ -66,10 +70,15 @@ class _Checked(BaseEstimator):
 
 @dataclass
 class FixedThreshold(_Checked):
-    """Accept the rows whose confidence is at least ``threshold`` (pseudo-labelling, PL; Lee, 2013).
+    r"""Accept rows with a confidence of at least ``threshold`` (PL; Lee, 2013).
 
-    A row at the threshold is accepted, as in the code of the paper's authors, where the paper
-    prints a strict inequality: it matters where float32 probabilities are exactly 1.
+    The pseudo-labelling of the paper, with threshold :math:`\theta` and confidence :math:`c_j` of
+    row j:
+
+    .. math:: \psi = \{x_j : c_j \ge \theta\}
+
+    A row at the threshold is accepted, as in the code of the paper's authors. The paper prints a
+    strict inequality, which matters only if float32 probabilities are exactly 1.
 
     Parameters
     ----------
@@ -83,10 +92,9 @@ class FixedThreshold(_Checked):
     _parameter_constraints: ClassVar = {"threshold": [Interval(Real, None, None, closed="neither")]}
 
     def accept(self, round: Round) -> Decision:
-        """The rows of this ``round`` at or above the threshold."""
-        threshold = float(
-            self.threshold
-        )  # a plain float is compared in the confidence's own precision
+        """Accept the rows at or above the threshold."""
+        # A plain float is compared in the confidence's own precision.
+        threshold = float(self.threshold)
         return Decision(round.confidence >= threshold, {"threshold": threshold})
 
 
@@ -112,32 +120,34 @@ class Curriculum(_Checked):
     _parameter_constraints: ClassVar = {"step": [_SHARE], "rescore": ["boolean"]}
 
     def accept(self, round: Round) -> Decision:
-        """The rows at or above the round's quantile."""
+        """Accept the rows at or above the round's quantile."""
+        confidence = np.asarray(round.confidence, dtype=np.float64)
         # Rounded, because 1 - 49 * (1 / 49) is not 0, and at q = 0 every row must be accepted.
         quantile = max(0.0, np.round(1 - round.number * self.step, 12))
-        confidence = np.asarray(round.confidence, dtype=np.float64)
-        threshold = float(np.quantile(confidence, quantile)) if confidence.size else math.inf
+        threshold = math.inf
+        if confidence.size:
+            threshold = float(np.quantile(confidence, quantile))
         return Decision(confidence >= threshold, {"threshold": threshold})
 
 
 @dataclass
 class RisingShare(_Checked):
-    """Accept the most confident rows of each predicted class, a share that rises and then stays.
+    """Accept the most confident rows of each predicted class, a rising share of them.
 
     Round t = 1, ..., n_rounds takes the share first + (last - first) * (t - 1) / (n_rounds - 1) of
-    each predicted class: of n_c rows the floor(share * n_c) most confident, or one, and those tied
-    with the last of them.
+    each predicted class, later rounds the share ``last``: of n_c rows the floor(share * n_c) most
+    confident, or one, and those tied with the last of them.
 
     Parameters
     ----------
     first, last : float in (0, 1], default=0.2 and 0.8
     n_rounds : int >= 1, default=5
-        The round that reaches ``last``. (1: round 1 keeps ``first``, all later ones ``last``.)
+        The round that reaches ``last``. (1: round 1 takes ``first``, all later ones ``last``.)
     rescore : bool, default=True
         Score the whole pool anew each round, so that early mistakes can be taken back.
     max_rows : int >= 1, default=None
-        So many of more rows, at least one of each class, evenly spaced down its ranking: bounds the
-        cost.
+        Most rows to accept: of more, those evenly spaced down the ranking of each class, at least
+        one of each. It bounds the cost of the fits. None: no limit.
     """
 
     first: float = 0.2
@@ -162,17 +172,20 @@ class RisingShare(_Checked):
             )
 
     def accept(self, round: Round) -> Decision:
-        """The round's share of each predicted class."""
+        """Accept the round's share of each predicted class."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
         share = float((1 - progress) * self.first + progress * self.last)
         thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
         for c in np.unique(round.prediction):
-            own = round.confidence[round.prediction == c]
-            n_taken = max(1, math.floor(share * len(own) + 1e-9))  # 0.29 * 100 is below 29
-            thresholds[c] = np.partition(own, -n_taken)[-n_taken]
+            confidence = round.confidence[round.prediction == c]  # (n_c,)
+            # In floats 0.29 * 100 is below 29.
+            n_accepted = max(1, math.floor(share * len(confidence) + 1e-9))
+            thresholds[c] = np.partition(confidence, -n_accepted)[-n_accepted]
+
         accepted = round.confidence >= thresholds[round.prediction]
-        used = {"share": share, "thresholds": thresholds}
-        return Decision(_thinned(accepted, round, self.max_rows or len(accepted)), used)
+        if self.max_rows is not None:
+            accepted = _thin_out(accepted, round, self.max_rows)
+        return Decision(accepted, {"share": share, "thresholds": thresholds})
 
 
 @dataclass
@@ -195,30 +208,32 @@ class TransductiveBound(_Checked):
 
     N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so
     these votes are the only candidates; each class with a predicted row accepts at least one. Each
-    class is sorted once and every infimum found by binary search in prefix sums: O(C^2 n log n).
-    One ratio per class is what the published code minimises; the paper writes one over the whole
-    vector of thresholds.
+    class is sorted once, and a binary search in prefix sums gives every infimum: O(C^2 n log n).
+    The published code minimises one ratio per class; the paper writes one over the whole vector of
+    thresholds.
 
-    The history gets the thresholds (of equally good ones the smallest; +inf for a class to which no
-    row is predicted) and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected
+    The history gets the thresholds (of equally good ones the smallest; +inf for a class that is
+    predicted for no row) and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected
     number of wrong labels among the accepted rows, if the posterior is right.
 
     Parameters
     ----------
     index : {"confidence", "prediction", "mixed"}, default="confidence"
-        yhat, the class whose threshold a row has to reach: the one of highest class-wise
-        confidence, as published, or the one that the prediction head gives it. They differ on some
-        rows when the confidence is the T-similarity; the pseudo-label is the prediction head's in
-        either case. With "mixed" the bound counts rows by the prediction head, and the threshold to
-        reach is that of the class of highest confidence. That is nearest to the numbers that the
-        paper prints, but the bound then says nothing about the rows that are accepted.
+        yhat, the class whose threshold a row has to reach: the class of highest class-wise
+        confidence, as published, or the class that the prediction head gives the row. They differ
+        on some rows if the confidence is the T-similarity; the pseudo-label is the prediction
+        head's in either case. With "mixed" the bound counts rows by the prediction head, and the
+        threshold to reach is that of the class of highest confidence. That is nearest to the
+        numbers that the paper prints, but the bound then says nothing about the rows that are
+        accepted.
     posterior : {"initial", "current"}, default="initial"
-        Whose class probabilities the self-training loop hands over: those of the model of the
-        labelled rows alone, or of the round's model.
+        The model whose class probabilities the self-training loop hands over: that of the labelled
+        rows alone, or the round's.
 
     References
     ----------
-    Feofanov, Devijver and Amini (2019), Transductive bounds for the multi-class majority vote classifier.
+    Feofanov, Devijver and Amini (2019), Transductive bounds for the multi-class majority vote
+    classifier.
 
     Examples
     --------
@@ -237,106 +252,114 @@ class TransductiveBound(_Checked):
     }
 
     def accept(self, round: Round) -> Decision:
-        """The rows of this ``round`` that reach the threshold of their class."""
+        """Accept the rows that reach the threshold of their class."""
         votes = _unit_columns("class_confidence", round.class_confidence)  # (C, n)
-        posterior = _unit_columns("posterior", round.posterior)
-        predicted, n_rows = np.asarray(round.prediction), votes.shape[1]
-        if not n_rows:
-            return Decision(
-                np.zeros(0, dtype=bool), {"thresholds": np.full(len(votes), np.inf), "bound": 0.0}
-            )
-        highest = votes.argmax(axis=0)
-        counted_as = highest if self.index == "confidence" else predicted
-        held_to = predicted if self.index == "prediction" else highest
-        found = [
-            _best_threshold(j, votes[j], posterior, counted_as == j) for j in range(len(votes))
-        ]
-        thresholds, bounds = np.array(found).T  # (C,) each
+        posterior = _unit_columns("posterior", round.posterior)  # (C, n)
+        n_classes, n_rows = votes.shape
+
+        # yhat, by which the bound counts rows, and by which a row is held to a threshold.
+        prediction = np.asarray(round.prediction)
+        most_confident = votes.argmax(axis=0)
+        counted_as = most_confident if self.index == "confidence" else prediction
+        held_to = prediction if self.index == "prediction" else most_confident
+
+        thresholds = np.empty(n_classes)
+        bounds = np.empty(n_classes)
+        for j in range(n_classes):
+            thresholds[j], bounds[j] = _best_threshold(j, votes[j], posterior, counted_as == j)
         accepted = votes[held_to, np.arange(n_rows)] >= thresholds[held_to]
-        return Decision(accepted, {"thresholds": thresholds, "bound": float(bounds.sum() / n_rows)})
+        bound = float(bounds.sum() / max(1, n_rows))
+        return Decision(accepted, {"thresholds": thresholds, "bound": bound})
 
 
-# All of them, simplest first: what a model file may hold.
+# All policies, simplest first: what a model file may hold.
 POLICIES = (FixedThreshold, Curriculum, TransductiveBound, RisingShare)
 
 
-def _thinned(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
-    if (n_accepted := int(accepted.sum())) <= max_rows:
+def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
+    """Reduce more than ``max_rows`` rows to those evenly spaced down each class's ranking."""
+    n_accepted = int(accepted.sum())
+    if n_accepted <= max_rows:
         return accepted
-    kept = np.zeros_like(accepted)
+
+    thinned = np.zeros_like(accepted)
     for c in np.unique(round.prediction[accepted]):
         rows = np.flatnonzero(accepted & (round.prediction == c))
-        ranking = rows[np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))]
-        n_kept = max(1, max_rows * len(rows) // n_accepted)
-        kept[ranking[np.arange(n_kept) * len(rows) // n_kept]] = True
-    return kept
+        order = np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))
+        n_thinned = max(1, max_rows * len(rows) // n_accepted)
+        places = np.arange(n_thinned) * len(rows) // n_thinned
+        thinned[rows[order[places]]] = True
+    return thinned
 
 
-# -- The search for the thresholds of TransductiveBound -------------------------------------------------------
+# -- The search for the thresholds of TransductiveBound ---------------------------------------
 
 
 def _best_threshold(
-    j: int, votes: Floats, posterior: Floats, predicted: NDArray[np.bool_]
+    j: int, votes: Floats, posterior: Floats, is_predicted: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """theta_j and N_j: the best of the distinct votes of the rows predicted j."""
-    if not predicted.any():
+    """Find theta_j, the best of the votes v_j of rows predicted j, and N_j(theta_j)."""
+    if not is_predicted.any():
         return math.inf, 0.0
-    rows = _ascending(votes, posterior, lowest=votes[predicted].min())  # no threshold lies below
-    v, own = votes[rows], predicted[rows]  # (m,)
-    thresholds, first = np.unique(v[own], return_index=True)  # (T,)
-    start = np.searchsorted(v, thresholds)
-    cut = np.append(
-        v, 1.0
-    )  # the g at which the knapsack of _infimum is full; past the last vote, 1
-    bound = np.zeros(len(thresholds))
+
+    # No threshold lies below the lowest vote of a row predicted j.
+    rows = _sort_by_vote(votes, posterior, lowest=votes[is_predicted].min())
+    v = votes[rows]  # (m,) ascending
+    is_predicted = is_predicted[rows]  # (m,)
+    thresholds, n_below = np.unique(v[is_predicted], return_index=True)  # (T,) each
+    start = np.searchsorted(v, thresholds)  # (T,)
+
+    bound = np.zeros(len(thresholds))  # N_j
     for i in np.delete(np.arange(len(posterior)), j):
-        bound += _infimum(posterior[i, rows], v, own, start, cut)
-    best = np.argmin(bound / (own.sum() - first))
+        bound += _infimum(posterior[i, rows], v, is_predicted, start)
+    n_accepted = is_predicted.sum() - n_below  # n_j
+    best = np.argmin(bound / n_accepted)
     return thresholds[best], bound[best]
 
 
-def _infimum(p: Floats, v: Floats, own: NDArray[np.bool_], start: Indices, cut: Floats) -> Floats:
-    """B_ij for thresholds at the given positions of the ascending votes v.
+def _infimum(p: Floats, v: Floats, is_predicted: NDArray[np.bool_], start: Indices) -> Floats:
+    """Compute B_ij for thresholds at the given positions of the ascending votes v.
 
     The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s
-    subject to sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. Lightest first:
-    whole rows up to position ``end``, and what is left of the capacity goes to the row there, or to
-    s, of weight 1.
+    subject to sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. The lightest
+    items go first: whole rows up to position ``end``. The capacity left goes to the row there, or
+    to s, of weight 1.
     """
-    kappa = (p * v)[own].sum()
-    mass, weight = _prefix_sums(p), _prefix_sums(p * v)  # (m + 1,) each
+    kappa = (p * v)[is_predicted].sum()
+    value = _prefix_sums(p)  # (m + 1,), S0 from theta on is a difference of two
+    weight = _prefix_sums(p * v)  # (m + 1,), and so is S1
     end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
-    rest = np.maximum(0.0, kappa - (weight[end] - weight[start]))
-    return (
-        mass[end] - mass[start] + rest / cut[end]
-    )  # cut > 0: a row that overfills weighs something
+    capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
+    # g > 0: a row that overfills the knapsack weighs something.
+    g = np.append(v, 1.0)[end]
+    return value[end] - value[start] + capacity_left / g
 
 
-def _ascending(votes: Floats, posterior: Floats, lowest: float) -> Indices:
-    """The rows with a vote of at least ``lowest``, by vote.
+def _sort_by_vote(votes: Floats, posterior: Floats, lowest: float) -> Indices:
+    """Sort the rows with a vote of at least ``lowest`` by vote.
 
     Tied rows go by their posterior, so that the rounding of sums over the rows, and with it the
-    choice among thresholds that are equally good, cannot depend on the order in which the rows
-    came.
+    choice among thresholds that are equally good, cannot depend on the order of the rows.
     """
     rows = np.flatnonzero(votes >= lowest)
     rows = rows[np.argsort(votes[rows])]
     v = votes[rows]
-    same = v[1:] == v[:-1]
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    group = rows[tied]
-    rows[tied] = group[np.lexsort((*posterior[:, group], v[tied]))]
+    equals_next = v[1:] == v[:-1]
+    tied = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
+    tied_rows = rows[tied]
+    rows[tied] = tied_rows[np.lexsort((*posterior[:, tied_rows], v[tied]))]
     return rows
 
 
 def _prefix_sums(values: Floats) -> Floats:
+    """Sum the first 0, 1, ..., m values."""
     sums = np.zeros(len(values) + 1)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
 def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
-    """Values (n, C) as contiguous columns (C, n), checked to lie within [0, 1]."""
+    """Return values (n, C) as contiguous columns (C, n), checked to lie within [0, 1]."""
     columns = np.array(values.T, dtype=np.float64, order="C")
     # float32 rounding is forgiven; NaN is not.
     if not ((columns >= -1e-6) & (columns <= 1 + 1e-6)).all():
