@@ -36,9 +36,11 @@ from chary.labelling.label import write_rows_to_check
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, Options
 from chary.report import (
+    DiagnosedSummary,
     Hints,
+    JudgedSummary,
+    LabelsSummary,
     Pace,
-    Summary,
     render_judged,
     render_page,
     show_diagnosis,
@@ -490,7 +492,7 @@ class Diagnosed(_Shown):
         Plain data, as a program gets it.
     """
 
-    def __init__(self, details: Diagnosis, summary: dict[str, Any]) -> None:
+    def __init__(self, details: Diagnosis, summary: DiagnosedSummary) -> None:
         self.details = details
         self.summary = summary
 
@@ -555,8 +557,9 @@ class Result(_Reported):
     @cached_property
     def importance(self) -> Any:
         columns = self.summary["importance"]["columns"]
-        names = ("column", "change")
-        return alone(self.data, {name: [column[name] for column in columns] for name in names})
+        names = [column["column"] for column in columns]
+        changes = [column["change"] for column in columns]
+        return alone(self.data, {"column": names, "change": changes})
 
     @cached_property
     def second_look(self) -> Any:
@@ -571,11 +574,18 @@ class Result(_Reported):
 
     @cached_property
     def diagnosis(self) -> Diagnosed:
-        about = {name: self.summary[name] for name in ("file", "target", "notes", "columns")}
-        return Diagnosed(self.details.diagnosis, {**self.summary["diagnosis"], **about})
+        summary = self.summary
+        diagnosed: DiagnosedSummary = {
+            **summary["diagnosis"],
+            "file": summary["file"],
+            "target": summary["target"],
+            "notes": summary["notes"],
+            "columns": summary["columns"],
+        }
+        return Diagnosed(self.details.diagnosis, diagnosed)
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> LabelsSummary:
         return summarize(self.details)
 
     @property
@@ -722,7 +732,7 @@ class Judged(_Reported):
         self.details = details
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> JudgedSummary:
         return summarize_judged(self.details)
 
     @cached_property

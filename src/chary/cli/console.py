@@ -202,7 +202,7 @@ def heed_interrupts() -> None:
 
 
 def tell(
-    figures: dict[str, Any],
+    figures: Mapping[str, Any],
     show: Callable[[Console], None],
     as_json: bool,
     paths: Mapping[str, Path] | None = None,
@@ -217,7 +217,7 @@ def tell(
         say(f"{kind:>8}  {visible(path, 500)}")
 
 
-def print_json(figures: dict[str, Any]) -> None:
+def print_json(figures: Mapping[str, Any]) -> None:
     """Figures for a program; infinity, which JSON lacks, is null."""
     sys.stdout.write(json.dumps(finite(figures), indent=2) + "\n")
 

@@ -29,6 +29,8 @@ def demo_command(
     ),
 ) -> None:
     """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
+    from chary.report import quality
+
     start, seed, force = time.perf_counter(), options.seed or 0, options.force
     path, sheet = out / "tumours.csv", out / "tumours.audit.csv"
     console.require_free([path, sheet], force)
@@ -61,7 +63,7 @@ def demo_command(
     audited = label_and_write(
         [path], Options(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force)
     )
-    before, after = audited.summary["audit"]["before"], audited.summary["audit"]["after"]
+    after, before = quality(audited.summary)["bars"]
     say(
         f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval)."
     )

@@ -13,7 +13,7 @@ from chary.cli.audit import say_drawn
 from chary.options import Options
 
 if TYPE_CHECKING:
-    from chary.report import Hints, Summary
+    from chary.report import Hints, JudgedSummary
     from chary.tables import Source
 
 # How the command ends by what came of --require; 1 is bad input.
@@ -86,7 +86,7 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
 
 def _judge(
     scan: Source, source: Source, files: Sequence[str], options: Options
-) -> tuple[Summary, Hints, dict[str, Path]]:
+) -> tuple[JudgedSummary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit.judge import judge_table
     from chary.report import Hints, render_judged, summarize_judged

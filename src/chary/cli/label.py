@@ -12,7 +12,7 @@ from chary.options import Options
 
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
-    from chary.report import Hints, Summary
+    from chary.report import Hints, LabelsSummary
 
 
 @console.takes_options("label")
@@ -65,7 +65,7 @@ class Labelled(NamedTuple):
     """A table that was labelled: what came of it, and where it is."""
 
     result: LabeledTable
-    summary: Summary
+    summary: LabelsSummary
     hints: Hints
     paths: dict[str, Path]
 

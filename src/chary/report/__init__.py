@@ -1,18 +1,25 @@
 """What terminals, programs, pages and notebooks show of a result."""
 
-from chary.report.judged_summary import summarize_judged
-from chary.report.labels_summary import summarize, summarize_diagnosis
+from chary.report.judged_summary import JudgedSummary, summarize_judged
+from chary.report.labels_summary import (
+    DiagnosedSummary,
+    LabelsSummary,
+    summarize,
+    summarize_diagnosis,
+)
 from chary.report.next_steps import Hints, quality
 from chary.report.page import render_judged, render_page, templates_of
-from chary.report.plain_data import Summary, as_data
+from chary.report.plain_data import as_data
 from chary.report.progress import Pace, Progress
 from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
 __all__ = [
+    "DiagnosedSummary",
     "Hints",
+    "JudgedSummary",
+    "LabelsSummary",
     "Pace",
     "Progress",
-    "Summary",
     "as_data",
     "number_grid",
     "quality",

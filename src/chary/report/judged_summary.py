@@ -3,217 +3,420 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from chary._words import counted, named_columns, p_value, percent, shown
+from chary.audit import Score
 from chary.audit.figures import ClassJudgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.report.plain_data import (
     NO_LABEL,
     VERSIONS,
-    Summary,
-    accepted_at_error,
+    AcceptanceSummary,
+    AcceptSummary,
+    Headline,
+    MatrixSummary,
+    Note,
+    ScoreSummary,
+    accept_summary,
     as_data,
-    headline,
+    headline_of,
     matrix_of,
+    notes_of,
 )
 
-_CLEAR = 0.05
+_CLEAR = 0.05  # a p-value below this says that one of two columns is better
 
 
-def summarize_judged(result: JudgedTable) -> Summary:
-    """The summary of ``judge_table``."""
-    answers, n_rows, people = result.answers, result.population, result.answers.annotators
-    notes = [(text, True) for text in answers.warnings] + [(text, False) for text in result.notes]
+class JudgedSummary(TypedDict):
+    """All that terminal, JSON, page and notebook say of judged labels."""
+
+    file: str
+    changed_labels: list[ChangedLabels]  # stands above all figures
+    rows: int
+    drawn: int  # rows for a person to label
+    audited: int  # of these, up to the last one answered: the figures rest on them
+    answered: int
+    shown: list[str] | None  # columns that the person could see; None: not known
+    blind: str  # the same in a sentence
+    skipped: int  # of the audited rows: wrong, for every promise
+    left: int  # not reached yet
+    level: float  # of the intervals
+    stopped: bool  # whether the person was told when it was enough
+    unfinished: bool  # only the accuracy is known then
+    notes: list[Note]
+    columns: list[JudgedColumnSummary]
+    pairs: list[PairSummary]
+    annotators: AnnotatorsSummary | None  # None: one person answered
+    slices: list[SlicesSummary]
+    confidence: str | None  # the column of it
+    acceptance: list[AcceptanceSummary]  # by error
+    accept: AcceptSummary | None  # None: no error was asked for
+    required: RequiredSummary | None  # None: no accuracy was asked for
+    versions: dict[str, str]
+
+
+class ChangedLabels(TypedDict):
+    """A column whose labels may not be those that the rows were drawn for."""
+
+    column: str
+    sentence: str
+
+
+class JudgedColumnSummary(Headline):
+    """How good the labels in one column are."""
+
+    name: str
+    missing: int  # rows without a label
+    accuracy: ScoreSummary  # of all rows: exact for an audit of fixed size
+    always: ScoreSummary  # of all rows: valid at any moment
+    promised: ScoreSummary  # of the labels there are; the headline is about this one
+    coverage: float  # the share of rows with a label
+    kappa: float | None
+    matrix: MatrixSummary | None
+    classes: list[JudgedClassSummary]
+    confusions: list[ConfusionSummary]  # the most frequent first
+    sentence: str
+
+
+class ShareSummary(TypedDict):
+    """A ``chary.audit.figures.Share`` of a class."""
+
+    seen: int
+    n: int
+    low: int
+    high: int
+    labelled: int
+    population: int
+    level: float
+
+
+class JudgedClassSummary(ShareSummary):
+    """How good the labels of one class are."""
+
+    name: str
+    labelled_share: float  # of all rows, as the next two
+    low_share: float
+    high_share: float
+    off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
+    off_low: float  # by which share of all rows at least, below 0: too few
+    off_high: float  # and at most
+    precision: ScoreSummary | None  # None: no such row was audited
+    recall: ScoreSummary | None
+
+
+class ConfusionSummary(TypedDict):
+    """Audited rows of one class that carry another label."""
+
+    truth: str
+    label: str | None
+    rows: int
+
+
+class DifferenceSummary(TypedDict):
+    """A ``chary.audit.figures.Difference`` of two accuracies."""
+
+    share: float
+    low: float
+    high: float
+    level: float
+    comparison: ComparisonSummary
+
+
+class ComparisonSummary(TypedDict):
+    """A ``chary.audit.figures.Comparison`` on the same audited rows."""
+
+    only_first: int
+    only_second: int
+    p_value: float
+    n_skipped: int
+
+
+class PairSummary(DifferenceSummary):
+    """Which of two columns of labels is better, and by how much."""
+
+    first: str
+    second: str
+    p_value: float
+    sentence: str
+
+
+class AnnotatorsSummary(TypedDict):
+    """The people who answered, if there are several."""
+
+    names: list[str]
+    differing: int  # rows on which they differ
+
+
+class SlicesSummary(TypedDict):
+    """The accuracy by the values of a column."""
+
+    column: str
+    parts: dict[str, SliceSummary]
+
+
+class SliceSummary(TypedDict):
+    """A ``chary.audit.figures.Slice``: the rows that have one value."""
+
+    population: int
+    n: int
+    score: ScoreSummary | None  # None: too few audited rows
+
+
+class RequiredSummary(TypedDict):
+    """Whether the audit shows that the labels are as accurate as required."""
+
+    accuracy: float
+    outcome: str  # "shown", "open", "ruled out" or "changed"
+    at_least: float
+    at_most: float
+    sentence: str
+
+
+def summarize_judged(result: JudgedTable) -> JudgedSummary:
+    """Summarize the outcome of ``judge_table``."""
+    answers = result.answers
+    columns_shown = answers.columns_shown
     return {
         "file": result.tested.source.table.name,
-        # Columns whose labels are not known to be those that the rows were drawn for: stands above
-        # all figures.
         "changed_labels": [
             {"column": name, "sentence": sentence}
             for name, sentence in answers.changed_labels.items()
         ],
-        "rows": n_rows,
-        "drawn": answers.n_drawn,  # rows for a person to label
-        "audited": result.accuracy.n,  # of these, up to the last one answered: the figures rest on them
+        "rows": result.population,
+        "drawn": answers.n_drawn,
+        "audited": result.accuracy.n,
         "answered": len(answers.rows),
-        # Columns that the person could see, and in words; None: not known.
-        "shown": None if answers.columns_shown is None else list(answers.columns_shown),
+        "shown": None if columns_shown is None else list(columns_shown),
         "blind": _blind(result),
-        "skipped": answers.n_skipped,  # of the audited ones: wrong, for every promise
-        "left": answers.n_left,  # not reached yet
-        "level": result.level,  # of the intervals
-        "stopped": answers.stopped,  # whether the person was told when it was enough
-        "unfinished": answers.is_unfinished,  # then nothing but the accuracy can be said
-        "notes": [{"text": text, "warning": warning} for text, warning in notes],
-        "columns": [_judged_column(column, result) for column in result.columns],
+        "skipped": answers.n_skipped,
+        "left": answers.n_left,
+        "level": result.level,
+        "stopped": answers.stopped,
+        "unfinished": answers.is_unfinished,
+        "notes": [
+            *notes_of(answers.warnings, warning=True),
+            *notes_of(result.notes, warning=False),
+        ],
+        "columns": [_column(column, result) for column in result.columns],
         "pairs": [_pair(pair) for pair in result.pairs],
-        # Who answered, and on how many rows they differ, if several did; the notes say how far they
-        # agree.
-        "annotators": people and {"names": people.names, "differing": len(people.differing)},
+        "annotators": _annotators(result),
         "slices": [
-            {"column": name, "parts": as_data(parts)} for name, parts in result.slices.items()
+            {"column": name, "parts": as_data(slices)} for name, slices in result.slices.items()
         ],
         "confidence": result.tested.options.confidence,
-        "acceptance": as_data(result.acceptances),  # what can be accepted at which error
-        "accept": _accepted_judged(result),  # the same at the error asked for
-        "required": _required(result),  # whether the accuracy that was asked for is shown
+        "acceptance": as_data(result.acceptances),
+        "accept": _accept(result),
+        "required": _required(result),
         "versions": VERSIONS,
     }
 
 
+def of_column(names: Sequence[str]) -> str:
+    """Name the first column in a sentence about its labels, if several are judged."""
+    return f" in column {shown(names[0], 40)}" if len(names) > 1 else ""
+
+
+# ---------------------------------------------------------------- the draw and the answers
+
+
 def _blind(result: JudgedTable) -> str:
     """Say what the person who labelled the rows could see."""
-    columns = result.answers.columns_shown
-    if columns is None:
-        return "What the person who labelled the rows could see is not known: the answers are from no sheet."
-    judged = [column.name for column in result.columns if column.name in columns]
-    if judged:
-        return f"The sheet showed the labels under test ({named_columns(judged)}), and {named_columns(columns)}."
-    if not columns:
+    columns_shown = result.answers.columns_shown
+    if columns_shown is None:
+        return (
+            "What the person who labelled the rows could see is not known: the answers are from no"
+            " sheet."
+        )
+    if not columns_shown:
         return "The sheet showed no column of the table."
-    return f"The sheet did not show the labels under test; it showed {named_columns(columns)}."
+    names = named_columns(columns_shown)
+    judged = [column.name for column in result.columns if column.name in columns_shown]
+    if judged:
+        return f"The sheet showed the labels under test ({named_columns(judged)}), and {names}."
+    return f"The sheet did not show the labels under test; it showed {names}."
 
 
-def _required(result: JudgedTable) -> dict[str, Any] | None:
-    """Whether the audit shows that the labels are as accurate as required: by the one-sided limit."""
-    share, found = result.tested.options.require, result.columns[0].labelled or result.accuracy
-    if share is None:
+def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
+    """Tell who answered, and on how many rows they differ, if several did."""
+    annotators = result.answers.annotators
+    if annotators is None:
         return None
-    least = found.low if found.at_least is None else found.at_least
-    wanted = f"at least {100 * share:.4g}% of the labels in column {shown(result.columns[0].name)} are right"
-    outcome, sentence = (
-        "open",
-        f"Not shown: {wanted}. The interval is {least:.1%} to {found.high:.1%}.",
-    )
-    if least >= share:
-        outcome, sentence = "shown", f"Shown: {wanted}."
-    elif found.high < share:
-        outcome, sentence = "ruled out", f"Ruled out: {wanted}. At most {found.high:.1%} are."
-    changed = result.answers.changed_labels.get(result.columns[0].name)
-    if changed is not None:
-        outcome, sentence = "changed", f"Not shown: {wanted}. {changed}"
+    return {"names": annotators.names, "differing": len(annotators.differing)}
+
+
+# ---------------------------------------------------------------- columns of labels
+
+
+def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
+    """Summarize how good the labels in one column are."""
+    judgement = column.judgement
+    # The accuracy of all rows, as it can be promised; rows without a label are wrong.
+    of_all_rows = column.always if result.answers.stopped else judgement.accuracy
+    promised = column.labelled or of_all_rows
+
+    audited_pairs: dict[tuple[str, str], int] = {}
+    for (truth, label), n_rows in judgement.confusions.items():
+        audited_pairs[str(truth), str(label or NO_LABEL)] = n_rows
+    for name, of_class in judgement.classes.items():
+        if of_class.precision:
+            audited_pairs[str(name), str(name)] = of_class.precision.correct
+
     return {
-        "accuracy": share,
-        "outcome": outcome,
-        "at_least": least,
-        "at_most": found.high,
-        "sentence": sentence,
+        "name": column.name,
+        "missing": column.n_missing,
+        "accuracy": as_data(judgement.accuracy),
+        "always": as_data(column.always),
+        "promised": as_data(promised),
+        "coverage": (result.population - column.n_missing) / result.population,
+        **headline_of(promised.low, promised.high),
+        "kappa": judgement.kappa,
+        "matrix": matrix_of(audited_pairs, [str(name) for name in judgement.classes]),
+        "classes": [_class(str(name), found) for name, found in judgement.classes.items()],
+        "confusions": [
+            {"truth": str(truth), "label": None if label is None else str(label), "rows": n_rows}
+            for (truth, label), n_rows in judgement.confusions.items()
+        ],
+        "sentence": _accuracy_sentence(column, result, promised, of_all_rows),
     }
 
 
-def _judged_column(column: JudgedColumn, result: JudgedTable) -> dict[str, Any]:
-    """Accuracy, for an audit of fixed size and for whoever looked and stopped; and all classes.
-
-    What is promised is the accuracy of the labels there are; ``coverage`` says how many rows have
-    one.
-    """
-    found, accuracy, n_labels = (
-        column.judgement,
-        column.judgement.accuracy,
-        result.population - column.n_missing,
-    )
-    every = column.always if result.answers.stopped else accuracy
-    promised = column.labelled or every
-    how = "whenever you stopped" if result.answers.stopped else "exact"
+def _accuracy_sentence(
+    column: JudgedColumn, result: JudgedTable, promised: Score, of_all_rows: Score
+) -> str:
+    """Say how many labels of a column are right, and what that means for all rows."""
+    n_labels = result.population - column.n_missing
+    validity = "whenever you stopped" if result.answers.stopped else "exact"
+    with_label = " with a label" if column.n_missing else ""
     sentence = (
         f"Between {promised.low:.1%} and {promised.high:.1%} of the {n_labels:,} labels in column "
-        f"{shown(column.name)} are right ({result.level:.0%} interval, {how}): {promised.correct:,} of "
-        f"{promised.n:,} random rows{' with a label' * bool(column.n_missing)} have the right label."
+        f"{shown(column.name)} are right ({result.level:.0%} interval, {validity}): "
+        f"{promised.correct:,} of {promised.n:,} random rows{with_label} have the right label."
     )
     if not result.answers.stopped:
         sentence += f" If you only need a lower limit: at least {promised.at_least:.1%} are right."
     if column.n_missing:
         sentence += (
-            f" {percent(n_labels / result.population)} of the {result.population:,} rows have a label; with the "
-            f"others counted as wrong, between {every.low:.1%} and {every.high:.1%} are right."
+            f" {percent(n_labels / result.population)} of the {result.population:,} rows have a "
+            f"label; with the others counted as wrong, between {of_all_rows.low:.1%} and "
+            f"{of_all_rows.high:.1%} are right."
         )
-    right = {
-        (name, name): one.precision.correct for name, one in found.classes.items() if one.precision
-    }
-    pairs = {
-        (str(truth), str(label or NO_LABEL)): n
-        for (truth, label), n in [*found.confusions.items(), *right.items()]
-    }
+    return sentence
+
+
+def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
+    """Summarize how good the labels of one class are."""
+    share = judgement.share
+    figures: ShareSummary = as_data(share)
+    off_low, off_high = share.off
+    off = ""
+    if off_low > 0:
+        off = "too many"
+    elif off_high < 0:
+        off = "too few"
     return {
-        "name": column.name,
-        "missing": column.n_missing,
-        "accuracy": as_data(accuracy),
-        "always": as_data(column.always),
-        "promised": as_data(promised),
-        "coverage": n_labels / result.population,
-        **headline(promised.low, promised.high),
-        "kappa": found.kappa,
-        "matrix": matrix_of(pairs, [str(name) for name in found.classes]),
-        "classes": [_judged_class(str(name), one) for name, one in found.classes.items()],
-        "confusions": [
-            {"truth": str(truth), "label": None if label is None else str(label), "rows": rows}
-            for (truth, label), rows in found.confusions.items()
-        ],
+        "name": name,
+        **figures,
+        "labelled_share": share.labelled / share.population,
+        "low_share": share.low / share.population,
+        "high_share": share.high / share.population,
+        "off": off,
+        "off_low": off_low,
+        "off_high": off_high,
+        "precision": as_data(judgement.precision),
+        "recall": as_data(judgement.recall),
+    }
+
+
+def _pair(pair: LabelPair) -> PairSummary:
+    """Say which of two columns of labels is right more often, and by how much."""
+    figures: DifferenceSummary = as_data(pair.difference)
+    comparison = pair.difference.comparison
+    first = shown(pair.first)
+    second = shown(pair.second)
+
+    outcome = "The audit does not show which is better"
+    if comparison.p_value < _CLEAR:
+        better = first if comparison.only_first > comparison.only_second else second
+        outcome = f"{better} is better"
+
+    skipped = ""
+    if comparison.n_skipped:
+        skipped = (
+            f" They differ on {counted(comparison.n_skipped, 'row')} that a person skipped: the "
+            "limits hold whatever is right there."
+        )
+
+    agreement = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
+    beyond_chance = kappa(pair.counts)
+    if beyond_chance is not None:
+        agreement += f" (kappa {beyond_chance:.2f})"
+    sentence = (
+        f"{outcome} ({p_value(comparison.p_value, 'p ')}): {first} alone is right on "
+        f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}. "
+        f"The accuracy of {first} is between {_points(pair.difference.low)} and "
+        f"{_points(pair.difference.high)} than that of {second}.{skipped} They agree on {agreement}."
+    )
+    return {
+        **figures,
+        "first": pair.first,
+        "second": pair.second,
+        "p_value": comparison.p_value,
         "sentence": sentence,
     }
 
 
-def _judged_class(name: str, found: ClassJudgement) -> dict[str, Any]:
-    share, n, (low, high) = found.share, found.share.population, found.share.off
-    return {
-        "name": name,
-        **as_data(share),
-        **{f"{key}_share": getattr(share, key) / n for key in ("labelled", "low", "high")},
-        "off": "too many" if low > 0 else "too few" if high < 0 else "",
-        "off_low": low,
-        "off_high": high,
-        "precision": as_data(found.precision),
-        "recall": as_data(found.recall),
-    }
+def _points(difference: float) -> str:
+    """Write a difference of accuracies in points.
+
+    >>> _points(-0.125)
+    '12.5 points lower'
+    """
+    direction = "lower" if difference < 0 else "higher"
+    return f"{100 * abs(difference):.1f} points {direction}"
 
 
-def _pair(pair: LabelPair) -> dict[str, Any]:
-    """Two columns of labels: which is right more often, and by how much."""
-    found, differs = pair.difference.comparison, pair.difference
-    first, second = shown(pair.first), shown(pair.second)
-    better = first if found.only_first > found.only_second else second
-    outcome = (
-        f"{better} is better"
-        if found.p_value < _CLEAR
-        else "The audit does not show which is better"
-    )
-    low, high = (
-        f"{100 * abs(d):.1f} points {'lower' if d < 0 else 'higher'}"
-        for d in (differs.low, differs.high)
-    )
-    unknown = ""
-    if found.n_skipped:
-        rows = counted(found.n_skipped, "row")
-        unknown = f" They differ on {rows} that a person skipped: the limits hold whatever is right there."
-    agreement = kappa(pair.counts)
-    same = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
-    same += "" if agreement is None else f" (kappa {agreement:.2f})"
-    return {
-        **as_data(differs),
-        "first": pair.first,
-        "second": pair.second,
-        "p_value": found.p_value,
-        "sentence": (
-            f"{outcome} ({p_value(found.p_value, 'p ')}): {first} alone is right on "
-            f"{counted(found.only_first, 'row')}, "
-            f"{second} alone on {found.only_second}. The accuracy of {first} is between {low} and {high} than "
-            f"that of {second}.{unknown} They agree on {same}."
-        ),
-    }
+# ---------------------------------------------------------------- what was asked for
 
 
-def _accepted_judged(result: JudgedTable) -> dict[str, Any] | None:
+def _accept(result: JudgedTable) -> AcceptSummary | None:
+    """Summarize which labels can be accepted at the error asked for."""
     if result.asked is None:
         return None
-    which = f"label{of_column([column.name for column in result.columns])}"
-    return accepted_at_error(
-        result.asked, result, which, "", int(np.asarray(result.accepted).sum())
-    )
+    label_words = f"label{of_column([column.name for column in result.columns])}"
+    n_marked = int(np.asarray(result.accepted).sum())
+    return accept_summary(result.asked, result, label_words, caveat="", n_marked=n_marked)
 
 
-def of_column(names: Sequence[str]) -> str:
-    """Which labels a sentence speaks of, if several columns are judged: the first."""
-    return f" in column {shown(names[0], 40)}" if len(names) > 1 else ""
+def _required(result: JudgedTable) -> RequiredSummary | None:
+    """Say whether the labels are as accurate as required, by the one-sided limit."""
+    share = result.tested.options.require
+    if share is None:
+        return None
+    column = result.columns[0]
+    score = column.labelled or result.accuracy
+    at_least = score.low if score.at_least is None else score.at_least
+    wanted = f"at least {100 * share:.4g}% of the labels in column {shown(column.name)} are right"
+
+    changed = result.answers.changed_labels.get(column.name)
+    if changed is not None:
+        outcome = "changed"
+        sentence = f"Not shown: {wanted}. {changed}"
+    elif at_least >= share:
+        outcome = "shown"
+        sentence = f"Shown: {wanted}."
+    elif score.high < share:
+        outcome = "ruled out"
+        sentence = f"Ruled out: {wanted}. At most {score.high:.1%} are."
+    else:
+        outcome = "open"
+        sentence = f"Not shown: {wanted}. The interval is {at_least:.1%} to {score.high:.1%}."
+    return {
+        "accuracy": share,
+        "outcome": outcome,
+        "at_least": at_least,
+        "at_most": score.high,
+        "sentence": sentence,
+    }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from collections.abc import Iterable
+from typing import TypedDict
+
+import numpy as np
 
 from chary._words import day, percent, visible
 from chary.labelling import Diagnosis, LabeledTable
@@ -13,148 +15,359 @@ from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.report.plain_data import (
     VERSIONS,
-    Summary,
-    accepted_at_error,
+    AcceptanceSummary,
+    AcceptSummary,
+    MatrixSummary,
+    Note,
+    ScoreSummary,
+    accept_summary,
     as_data,
     matrix_of,
 )
 from chary.tables.cells import cell_words
-from chary.tables.columns.kind import DATE, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 _N_SHIFTS = 20
-# Of the rows to check: columns, those of them that name the row, and characters of a cell.
-_N_CELLS, _N_NAMES, _CELL = 6, 2, 1_000
+# Of a row to check: columns that are shown, those of them that name the row, and digits and
+# characters of a cell.
+_N_COLUMNS = 6
+_N_IDENTIFIERS = 2
+_N_DIGITS = 6
+_N_CHARACTERS = 1_000
 
 
-def summarize(result: LabeledTable) -> Summary:
-    """The summary of ``label_table``; what the less obvious keys hold stands beside them."""
-    preparation, classifier = result.model[0], result.model[-1]
-    counts, judged, found = result.counts, result.held_out, result.explainer
-    names = _naming_columns(result)
+class LabelsSummary(TypedDict):
+    """All that terminal, JSON, page and notebook say of a labelled table."""
+
+    rows: int
+    sources: dict[str, int]  # rows by the origin of their label
+    labels: dict[str, int]  # rows by their label
+    sample: SampleSummary | None  # None: the model learned from all rows
+    file: str
+    target: str
+    notes: list[str]  # how the table and its target were read
+    classes: list[ClassSummary]
+    diagnosis: DiagnosisSummary
+    held_out: HeldOutSummary | None  # None: no given label was judged
+    audit: AuditSummary | None  # None: there was no audit
+    accept: AcceptSummary | None  # None: no error was asked for
+    audit_size: int  # rows to draw for an audit; 0: so few are unlabelled that one can look
+    aim: AimSummary
+    class_prior: PriorSummary
+    guesses: GuessSummary | None  # None: no column guesses the label
+    rounds: list[RoundSummary]  # of self-training
+    rows_to_label: list[RowToCheck]
+    second_look: list[SuspectLabel]
+    importance: ImportanceSummary
+    columns: list[ColumnSummary]
+    settings: SettingsSummary
+
+
+class DiagnosisSummary(TypedDict):
+    """How the labelled rows differ from the rest."""
+
+    verdict: str
+    separation: SeparationSummary | None  # None: too few rows
+    coverage: float | None
+    shifts: list[ShiftSummary]  # the most different features first
+    classes: dict[str, int]  # labels by class
+    labeled: int  # rows with a label
+    unlabeled: int
+    audited: bool
+    representative: bool
+    biased: bool  # mildly or strongly
+    tone: str  # "good", "fair" or "bad"
+    sentence: str
+
+
+class DiagnosedSummary(DiagnosisSummary):
+    """All that terminal, JSON and notebook say of a table that was diagnosed alone."""
+
+    file: str
+    target: str
+    notes: list[str]
+    columns: list[ColumnSummary]
+
+
+class SampleSummary(TypedDict):
+    """The rows that the model learned from, of a table larger than memory."""
+
+    labeled: int
+    drawn: int  # unlabelled rows
+    of: int  # unlabelled rows of the table
+
+
+class ClassSummary(TypedDict):
+    """Rows labelled as one class, by the origin of the label."""
+
+    name: str
+    given: int
+    learned: int
+    predicted: int
+    new: int  # learned or predicted
+    given_share: float  # of all given labels
+    new_share: float  # of all new labels
+
+
+class SeparationSummary(TypedDict):
+    """A ``Separation`` of labelled rows from the others."""
+
+    auc: float
+    p_value: float
+
+
+class ShiftSummary(TypedDict):
+    """A ``FeatureShift``, with both means as the table writes them."""
+
+    feature: int
+    name: str
+    labeled_mean: float  # standardised, as the next two
+    unlabeled_mean: float
+    difference: float
+    labeled: float  # in the units of the table
+    unlabeled: float
+    labeled_words: str
+    unlabeled_words: str
+
+
+class HeldOutSummary(TypedDict):
+    """Given labels, judged by a model that has not seen them."""
+
+    n: int
+    accuracy: float
+    balanced_accuracy: float | None
+    probability: float  # that the model promised on average
+    calibration_error: float
+
+
+class AuditSummary(TypedDict):
+    """What an audit says of the model, exact and approximate figures apart."""
+
+    drawn: int
+    skipped: int
+    stopped: bool  # whether the person was shown the interval while labelling
+    unfinished: bool  # only ``before`` is known then
+    new_classes: dict[str, int]
+    notes: list[Note]
+    before: ScoreSummary  # exact: of the model that did not learn from the audit
+    after: ScoreSummary | None  # approximate: of the model that did
+    classes: dict[str, ScoreSummary]
+    balanced: tuple[float, float, float] | None  # balanced accuracy and its limits
+    matrix: MatrixSummary | None
+    accept: list[AcceptanceSummary]  # by error
+
+
+class AimSummary(TypedDict):
+    """What the labels should be good at."""
+
+    name: str
+    sentence: str
+
+
+class PriorSummary(TypedDict):
+    """The class shares that were told, if any."""
+
+    sentence: str
+    told: bool
+
+
+class GuessSummary(TypedDict):
+    """The ``GuessFigures`` of a column that already guesses the label."""
+
+    column: str
+    kept: bool
+    n: int
+    column_right: int
+    model_right: int
+    audited: bool
+    unknown: list[str]
+
+
+class RoundSummary(TypedDict):
+    """A round of self-training."""
+
+    round: int
+    n_pool: int
+    n_accepted: int
+    mean_confidence: float
+
+
+class RowSummary(TypedDict):
+    """A row and the cells that it is known by."""
+
+    row: int
+    cells: dict[str, str]
+
+
+class RowToCheck(RowSummary):
+    """A row of high doubt, with its new label."""
+
+    why: list[CellSummary]
+    label: str
+    confidence: float  # as the file shows it
+
+
+class SuspectLabel(RowSummary):
+    """A given label that a model which had not seen it contradicts."""
+
+    given: str
+    held_out: str  # the class that the model predicts
+    probability: float  # of that class
+    given_probability: float  # of the given label
+
+
+class CellSummary(TypedDict):
+    """A ``Cell`` that speaks for the label of its row."""
+
+    column: str
+    effect: float
+    shown: str
+
+
+class ImportanceSummary(TypedDict):
+    """What the labels owe to each column, the most important first."""
+
+    columns: list[ColumnImportanceSummary]
+    n_rows: int  # that it was measured on
+
+
+class ColumnImportanceSummary(TypedDict):
+    """What the labels owe to one column."""
+
+    column: str
+    change: float
+
+
+class ColumnSummary(TypedDict):
+    """How a column was read."""
+
+    name: str
+    kind: str
+    used: bool
+    note: str
+    doubtful: bool
+
+
+class SettingsSummary(TypedDict):
+    """How the labels were made."""
+
+    seed: int
+    rounds: int
+    learner: str
+    learner_words: str
+    unlike_learners: bool
+    why_learner: str
+    options: dict[str, str]  # all that were chosen
+    features: int
+    versions: dict[str, str]
+
+
+def summarize(result: LabeledTable) -> LabelsSummary:
+    """Summarize the outcome of ``label_table``."""
+    counts = result.counts
+    explainer = result.explainer
+    naming_columns = _naming_columns(result)
+    class_names = [str(name) for name in result.labels.classes]
     return {
         "rows": counts.n,
-        # Rows by where their label comes from, and by their label.
         "sources": dict(zip(SOURCES, counts.labels.sum(axis=1).tolist(), strict=True)),
-        "labels": dict(
-            zip(map(str, result.labels.classes), counts.labels.sum(axis=0).tolist(), strict=True)
-        ),
-        # Of a table larger than memory: the rows that the model learned from.
-        "sample": None
-        if result.n_drawn is None
-        else {"labeled": counts.n - counts.n_new, "drawn": result.n_drawn, "of": counts.n_new},
+        "labels": dict(zip(class_names, counts.labels.sum(axis=0).tolist(), strict=True)),
+        "sample": _sample(result),
         "file": result.table.name,
         "target": result.target,
-        "notes": result.notes,  # how the table and its target were read
+        "notes": result.notes,
         "classes": _classes(result),
         "diagnosis": _diagnosis(result.diagnosis, result.compared),
-        # Given labels judged by a model that has not seen them.
-        "held_out": None
-        if not len(judged.correct)
-        else {
-            "n": len(judged.correct),
-            "accuracy": float(judged.correct.mean()),
-            "balanced_accuracy": judged.balanced,
-            "probability": float(judged.probability.mean()),
-            "calibration_error": expected_calibration_error(judged.probability, judged.correct),
-        },
-        "audit": _audit(result),
-        "accept": _accepted_labels(result),  # what can be accepted at the error asked for
-        "audit_size": result.audit_size,  # rows to draw for an audit; 0: so few are unlabelled that one can look
+        "held_out": _held_out(result),
+        "audit": _audit(result, class_names),
+        "accept": _accept(result),
+        "audit_size": result.audit_size,
         "aim": _aim(result),
-        "class_prior": as_data(result.prior),  # what was told of the class shares
-        # A column that already guesses the label against the model, and whether its labels were
-        # kept.
+        "class_prior": as_data(result.prior),
         "guesses": as_data(result.guesses),
-        "rounds": [  # of self-training
-            {name: record[name] for name in ("round", "n_pool", "n_accepted", "mean_confidence")}
-            for record in classifier.history_
-        ],
-        "rows_to_label": [  # rows to check
-            {
-                **_row(result, row, names),
-                "why": as_data(result.reasons.get(int(row), [])),
-                "label": str(result.labels.classes[result.codes[row]]),
-                "confidence": round(float(result.confidence[row]), 4),  # as the file shows it
-            }
-            for row in result.next_rows
-        ],
-        "second_look": _suspect_labels(result, names),
-        # What the labels owe to each column, the most important first.
-        "importance": {"columns": as_data(found.importance), "n_rows": found.n_rows},
-        "columns": [_column(column) for column in preparation.columns_],
-        "settings": {
-            **result.settings,
-            "options": {  # all that were chosen
-                name: ", ".join(said) if isinstance(said, list) else str(said)
-                for name, said in result.options.as_typed("label").items()
-            },
-            "features": len(preparation.get_feature_names_out()),
-            "versions": VERSIONS,
-        },
+        "rounds": _rounds(result),
+        "rows_to_label": _rows_to_check(result, naming_columns),
+        "second_look": _suspect_labels(result, naming_columns),
+        "importance": {"columns": as_data(explainer.importance), "n_rows": explainer.n_rows},
+        "columns": _columns(result.model[0].columns_),
+        "settings": _settings(result),
     }
 
 
-def summarize_diagnosis(result: DiagnosedTable) -> Summary:
-    """The summary of ``diagnose_table``: the diagnosis, and what each column was taken for."""
+def summarize_diagnosis(result: DiagnosedTable) -> DiagnosedSummary:
+    """Summarize the outcome of ``diagnose_table``."""
     return {
         **_diagnosis(result.diagnosis, result.prepared.preparation.features()),
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
-        "columns": [_column(column) for column in result.columns],
+        "columns": _columns(result.columns),
     }
 
 
-def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> dict[str, Any]:
-    """Every field of a diagnosis, its sentence and what its verdict is; features in the table's own units, too."""
-    figures = {field.name: as_data(getattr(diagnosis, field.name)) for field in fields(diagnosis)}
-    names = {"n_labeled": "labeled", "n_unlabeled": "unlabeled", "class_counts": "classes"}
+# ---------------------------------------------------------------- labelled rows and the others
+
+
+def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummary:
+    """Summarize a diagnosis, with shifts of features in the table's own units."""
+    tone_of = {REPRESENTATIVE: "good", STRONG: "bad"}
     return {
-        **{names.get(name, name): figure for name, figure in figures.items()},
+        "verdict": diagnosis.verdict,
+        "separation": as_data(diagnosis.separation),
+        "coverage": diagnosis.coverage,
+        "shifts": _shifts(diagnosis, features),
+        "classes": diagnosis.class_counts,
+        "labeled": diagnosis.n_labeled,
+        "unlabeled": diagnosis.n_unlabeled,
+        "audited": diagnosis.audited,
         "representative": diagnosis.verdict == REPRESENTATIVE,
         "biased": diagnosis.verdict in (MILD, STRONG),
-        "tone": {REPRESENTATIVE: "good", STRONG: "bad"}.get(diagnosis.verdict, "fair"),
+        "tone": tone_of.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
-        "shifts": _shifts(diagnosis, features),
     }
 
 
-def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[dict[str, Any]]:
-    """What differs most, as a person calls it, with means as the table writes them.
+def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
+    """List the features that differ most, with means as the table writes them.
 
-    Where a person can read one of several features that say the same, such as the month, the others
-    are left out.
+    Features with the same words, such as the month and its sine, are one. It has the figures of the
+    first that a person can read; if there is none, those of the last.
     """
-    readable = {feature.words for feature in features if feature.unit != UNREADABLE}
-    shifts: dict[str, dict[str, Any]] = {}
+    readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
+    shifts: dict[str, ShiftSummary] = {}
     for shift in diagnosis.shifts:
+        if len(shifts) == _N_SHIFTS:
+            break
         feature = features[shift.feature]
-        if (
-            feature.words in (readable if feature.unit == UNREADABLE else shifts)
-            or len(shifts) == _N_SHIFTS
-        ):
+        superseding_words = readable_words if feature.unit == UNREADABLE else shifts
+        if feature.words in superseding_words:
             continue
-        means = feature.in_units(shift.labeled_mean), feature.in_units(shift.unlabeled_mean)
-        sides = ("more", "less") if shift.difference > 0 else ("less", "more")
-        words = [in_unit(mean, feature.unit, feature.indicator) for mean in means]
-        shown = sides if feature.unit == TOPIC else words
+
+        labeled = feature.in_units(shift.labeled_mean)
+        unlabeled = feature.in_units(shift.unlabeled_mean)
+        labeled_words = in_unit(labeled, feature.unit, feature.indicator)
+        unlabeled_words = in_unit(unlabeled, feature.unit, feature.indicator)
+        # The value of a topic means nothing to a person: only its sign does.
+        if feature.unit == TOPIC:
+            labeled_words = "more" if shift.difference > 0 else "less"
+            unlabeled_words = "less" if shift.difference > 0 else "more"
         shifts[feature.words] = {
-            **shift._asdict(),
+            "feature": shift.feature,
             "name": feature.words,
-            **dict(
-                zip(
-                    ("labeled", "unlabeled", "labeled_words", "unlabeled_words"),
-                    (*means, *shown),
-                    strict=True,
-                )
-            ),
+            "labeled_mean": shift.labeled_mean,
+            "unlabeled_mean": shift.unlabeled_mean,
+            "difference": shift.difference,
+            "labeled": labeled,
+            "unlabeled": unlabeled,
+            "labeled_words": labeled_words,
+            "unlabeled_words": unlabeled_words,
         }
     return list(shifts.values())
 
 
 def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
-    """A number of a feature as a person reads it.
+    """Write a number of a feature as a person reads it.
 
     >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date"), in_unit(0.3, "unreadable")
     ('10%', '12,346', '2018-07-10', '–')
@@ -163,125 +376,220 @@ def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
         return "–"
     if unit == DATE:
         return day(value)
-    return (
-        percent(value) if is_share else f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    if is_share:
+        return percent(value)
+    if abs(value) >= 10_000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+# ---------------------------------------------------------------- the labels and how they were made
+
+
+def _sample(result: LabeledTable) -> SampleSummary | None:
+    """Count the rows learned from, of a table larger than memory."""
+    if result.n_drawn is None:
+        return None
+    counts = result.counts
+    return {"labeled": counts.n - counts.n_new, "drawn": result.n_drawn, "of": counts.n_new}
+
+
+def _classes(result: LabeledTable) -> list[ClassSummary]:
+    """Count the labels of each class by their origin."""
+    counts = result.counts
+    n_given = max(1, int(counts.labels[0].sum()))
+    n_new = max(1, counts.n_new)
+    classes: list[ClassSummary] = []
+    for name, by_source in zip(
+        result.labels.classes.tolist(), counts.labels.T.tolist(), strict=True
+    ):
+        given, learned, predicted = by_source
+        classes.append(
+            {
+                "name": name,
+                "given": given,
+                "learned": learned,
+                "predicted": predicted,
+                "new": learned + predicted,
+                "given_share": given / n_given,
+                "new_share": (learned + predicted) / n_new,
+            }
+        )
+    return classes
+
+
+def _aim(result: LabeledTable) -> AimSummary:
+    """Name what the labels should be good at, and say what that means."""
+    aim = result.options.aim
+    if aim == ACCURACY:
+        return {"name": aim, "sentence": "Optimised for overall accuracy."}
+    told = ""
+    if result.prior.told:
+        told = "The new labels do not have the class shares that you gave. "
+    sentence = (
+        "Optimised for balanced accuracy: every class counts the same. More rows of rare classes "
+        f"are found, and overall accuracy may be lower. {told}Probabilities and confidence are "
+        "shifted, too."
     )
+    return {"name": aim, "sentence": sentence}
 
 
-def _classes(result: LabeledTable) -> list[dict[str, Any]]:
-    """Name, rows by source, share of the given and of the new labels."""
-    n_given, n_new = max(1, int(result.counts.labels[0].sum())), max(1, result.counts.n_new)
+def _rounds(result: LabeledTable) -> list[RoundSummary]:
+    """List the rounds of self-training."""
     return [
         {
-            "name": name,
-            **dict(zip(SOURCES, by_source, strict=True)),
-            "new": sum(by_source[1:]),
-            "given_share": by_source[0] / n_given,
-            "new_share": sum(by_source[1:]) / n_new,
+            "round": record["round"],
+            "n_pool": record["n_pool"],
+            "n_accepted": record["n_accepted"],
+            "mean_confidence": record["mean_confidence"],
         }
-        for name, by_source in zip(
-            result.labels.classes.tolist(), result.counts.labels.T.tolist(), strict=True
-        )
+        for record in result.model[-1].history_
     ]
 
 
-def _audit(result: LabeledTable) -> dict[str, Any] | None:
-    """What a random sample that a person labelled says, exact and approximate figures apart."""
+def _settings(result: LabeledTable) -> SettingsSummary:
+    """Tell how the labels were made, with all options that were chosen."""
+    settings = result.settings
+    options = {}
+    for name, value in result.options.as_typed("label").items():
+        options[name] = ", ".join(value) if isinstance(value, list) else str(value)
+    return {
+        "seed": settings["seed"],
+        "rounds": settings["rounds"],
+        "learner": settings["learner"],
+        "learner_words": settings["learner_words"],
+        "unlike_learners": settings["unlike_learners"],
+        "why_learner": settings["why_learner"],
+        "options": options,
+        "features": len(result.model[0].get_feature_names_out()),
+        "versions": VERSIONS,
+    }
+
+
+def _columns(columns: Iterable[Column]) -> list[ColumnSummary]:
+    """Tell how each column was read."""
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "used": column.used,
+            "note": column.note,
+            "doubtful": column.doubtful,
+        }
+        for column in columns
+    ]
+
+
+# ---------------------------------------------------------------- how good the labels are
+
+
+def _held_out(result: LabeledTable) -> HeldOutSummary | None:
+    """Tell how well a model guesses given labels that it has not seen."""
+    held_out = result.held_out
+    if not len(held_out.correct):
+        return None
+    return {
+        "n": len(held_out.correct),
+        "accuracy": float(held_out.correct.mean()),
+        "balanced_accuracy": held_out.balanced,
+        "probability": float(held_out.probability.mean()),
+        "calibration_error": expected_calibration_error(held_out.probability, held_out.correct),
+    }
+
+
+def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
+    """Summarize the audit of the model, if there is one."""
     audit = result.audit
     if audit is None:
         return None
+    answers = audit.answers
     return {
-        "drawn": audit.answers.n_drawn,
-        "skipped": audit.answers.n_skipped,
-        "stopped": audit.answers.stopped,  # whether the person was shown the interval while labelling
-        "unfinished": audit.answers.is_unfinished,  # then only ``before`` can be said
-        "new_classes": audit.answers.new_classes,
-        "notes": [
-            {"text": text, "warning": text in audit.answers.warnings} for text in audit.notes
-        ],
+        "drawn": answers.n_drawn,
+        "skipped": answers.n_skipped,
+        "stopped": answers.stopped,
+        "unfinished": answers.is_unfinished,
+        "new_classes": answers.new_classes,
+        "notes": [{"text": text, "warning": text in answers.warnings} for text in audit.notes],
         "before": as_data(audit.accuracy),
         "after": as_data(audit.after),
         "classes": as_data(audit.classes),
         "balanced": audit.balanced,
-        "matrix": matrix_of(audit.pairs, [str(name) for name in result.labels.classes]),
+        "matrix": matrix_of(audit.pairs, class_names),
         "accept": as_data(audit.acceptances),
     }
 
 
-def _accepted_labels(result: LabeledTable) -> dict[str, Any] | None:
-    if result.accept is None or result.audit is None or result.audit.asked is None:
+def _accept(result: LabeledTable) -> AcceptSummary | None:
+    """Summarize which new labels can be accepted at the error asked for."""
+    audit = result.audit
+    if audit is None or audit.asked is None:
         return None
-    found = result.audit.asked
+    threshold = audit.asked.threshold
     n_given = int(result.counts.labels[0].sum())
-    n_settled = result.counts.settled.n_from(found.threshold)
-    n_changed = result.counts.rest.n_from(found.threshold) - n_settled
-    accepted = accepted_at_error(
-        found, result.audit, "new label", ", approximate", n_settled + n_given
+    n_settled = result.counts.settled.n_from(threshold)
+    summary = accept_summary(
+        audit.asked, audit, "new label", ", approximate", n_marked=n_settled + n_given
     )
+
+    n_changed = result.counts.rest.n_from(threshold) - n_settled
     if n_changed:
         keep = "keeps" if n_changed == 1 else "keep"
-        accepted["sentence"] += (
-            f" {n_changed:,} of these {keep} a label that the model learned from and would change now: not marked."
+        summary["sentence"] += (
+            f" {n_changed:,} of these {keep} a label that the model learned from and would change"
+            " now: not marked."
         )
-    return accepted
+    return summary
 
 
-def _aim(result: LabeledTable) -> dict[str, str]:
-    """What the labels are to be good at: its name, and a sentence that says what it means."""
-    aim, sentence = result.options.aim, "Optimised for overall accuracy."
-    if aim != ACCURACY:
-        how = (
-            "The new labels do not have the class shares that you gave. "
-            if result.prior.told
-            else ""
-        )
-        sentence = (
-            "Optimised for balanced accuracy: every class counts the same. More rows of rare classes are found, "
-            f"and overall accuracy may be lower. {how}Probabilities and confidence are shifted, too."
-        )
-    return {"name": aim, "sentence": sentence}
+# ---------------------------------------------------------------- single rows
 
 
-def _suspect_labels(result: LabeledTable, names: list[str]) -> list[dict[str, Any]]:
-    """Given labels that a model which had not seen them contradicts, with the probabilities of both."""
-    doubted = result.second_look
+def _rows_to_check(result: LabeledTable, naming_columns: list[str]) -> list[RowToCheck]:
+    """Describe the rows of highest doubt."""
     return [
         {
-            **_row(result, row, names),
-            "given": str(result.labels.classes[result.labels.codes[row]]),
-            "held_out": str(doubted.prediction[place]),
-            "probability": float(doubted.probability[place]),
-            "given_probability": float(doubted.own[place]),
+            **_row(result, row, naming_columns),
+            "why": as_data(result.reasons.get(row, [])),
+            "label": str(result.labels.classes[result.codes[row]]),
+            "confidence": round(float(result.confidence[row]), 4),
         }
-        for place, row in enumerate(doubted.rows)
+        for row in result.next_rows.tolist()
     ]
 
 
-def _row(result: LabeledTable, row: Any, names: list[str]) -> dict[str, Any]:
-    """What a row is known by."""
-    cells = result.table.frame.select(names).row(int(row)) if names else ()
-    return {
-        "row": int(result.table.numbers(row)) + 1,
-        "cells": {
-            name: visible(cell_words(cell, 6), _CELL)
-            for name, cell in zip(names, cells, strict=True)
-        },
-    }
+def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[SuspectLabel]:
+    """Describe the given labels that a model which had not seen them contradicts."""
+    suspect = result.second_look
+    return [
+        {
+            **_row(result, row, naming_columns),
+            "given": str(result.labels.classes[result.labels.codes[row]]),
+            "held_out": str(suspect.prediction[place]),
+            "probability": float(suspect.probability[place]),
+            "given_probability": float(suspect.own[place]),
+        }
+        for place, row in enumerate(suspect.rows.tolist())
+    ]
+
+
+def _row(result: LabeledTable, row: int, naming_columns: list[str]) -> RowSummary:
+    """Number a row as the table does, and show the cells that it is known by."""
+    values = result.table.frame.row(row, named=True)
+    cells = {}
+    for name in naming_columns:
+        cells[name] = visible(cell_words(values[name], _N_DIGITS), _N_CHARACTERS)
+    (number,) = result.table.numbers(np.array([row])).tolist()
+    return {"row": number + 1, "cells": cells}
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:
-    """Columns to know a row by: what names it, then what differs most."""
+    """Choose the columns that a row is known by: identifiers, then those that differ most."""
     preparation = result.model[0]
-    names = [column.name for column in preparation.columns_ if column.kind == "identifier"][
-        :_N_NAMES
-    ]
-    of_feature = [feature.column for feature in preparation.features()]
-    by_shift = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
-    every = dict.fromkeys([*names, *by_shift, *of_feature])
-    return [name for name in every if name in result.table.frame.columns][
-        :_N_CELLS
-    ]  # others: a file beside it
+    identifiers = [column.name for column in preparation.columns_ if column.kind == IDENTIFIER]
+    differing = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
+    learned = [feature.column for feature in preparation.features()]
+    candidates = dict.fromkeys([*identifiers[:_N_IDENTIFIERS], *differing, *learned])
 
-
-def _column(column: Column) -> dict[str, Any]:
-    return {name: getattr(column, name) for name in ("name", "kind", "used", "note", "doubtful")}
+    # A feature may be of a file beside the table.
+    in_table = [name for name in candidates if name in result.table.frame.columns]
+    return in_table[:_N_COLUMNS]

@@ -1,13 +1,14 @@
-"""The report as one self-contained HTML page: no script, no request, everything from the table escaped."""
+"""The report as one self-contained HTML page: no script, no request, all texts of a table escaped."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, percent, visible
+from chary.report.judged_summary import JudgedSummary
+from chary.report.labels_summary import LabelsSummary
 from chary.report.next_steps import (
     Hints,
     aim_question,
@@ -16,19 +17,27 @@ from chary.report.next_steps import (
     prior_advice,
     quality,
 )
-from chary.report.plain_data import Summary
 
 # The sections of either page in their order: a template of that name shows each.
 _SECTIONS = (
-    *("audit", "accept", "bias", "classes", "next", "second_look", "importance"),
-    *("prior", "columns", "settings", "limits"),
+    "audit",
+    "accept",
+    "bias",
+    "classes",
+    "next",
+    "second_look",
+    "importance",
+    "prior",
+    "columns",
+    "settings",
+    "limits",
 )
 _JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "accept", "limits")
+_IN_PYTHON = Hints()
 
 
-def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
-    """The report of a labelled table as HTML."""
-    diagnosis = summary["diagnosis"]
+def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
+    """Render the report of a labelled table as HTML."""
     page = templates_of("chary.report").get_template("page.html")
     return page.render(
         **summary,
@@ -36,31 +45,32 @@ def render_page(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 
         hints=hints,
         quality=quality(summary),
         steps=next_steps(summary, hints),
-        advice=prior_advice(diagnosis, hints, summary["class_prior"]["told"]),
+        advice=prior_advice(summary["diagnosis"], hints, summary["class_prior"]["told"]),
         question=aim_question(hints, summary["aim"]["name"]),
     )
 
 
-def render_judged(summary: Summary, hints: Hints = Hints()) -> str:  # noqa: B008 - immutable
-    """The report of judged labels as HTML."""
+def render_judged(summary: JudgedSummary, hints: Hints = _IN_PYTHON) -> str:
+    """Render the report of judged labels as HTML."""
     page = templates_of("chary.report").get_template("judged/page.html")
-    sections = [f"judged/{name}.html" for name in _JUDGED_SECTIONS]
     return page.render(
-        **summary, sections=sections, hints=hints, steps=judged_steps(summary, hints)
+        **summary,
+        sections=[f"judged/{name}.html" for name in _JUDGED_SECTIONS],
+        hints=hints,
+        steps=judged_steps(summary, hints),
     )
 
 
 @cache
 def templates_of(package: str) -> Environment:
-    """The templates of all pages of a room, with the words that numbers and names are shown in."""
-    how: dict[str, Any] = {
-        "autoescape": True,
-        "undefined": StrictUndefined,
-        "trim_blocks": True,
-        "lstrip_blocks": True,
-    }
-    loader = ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")])
-    environment = Environment(loader=loader, **how)
+    """Load the templates of a room, which may use those of reports and the filters here."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {
         "visible": visible,
         "percent": percent,

@@ -1,10 +1,15 @@
-"""Figures of an audit as plain data, which summaries of made and of judged labels share."""
+"""Figures as plain data, which the summaries of made and of judged labels share.
+
+Every value is a number, a text, a truth value, None, or a list or dict of these. Shares are between
+0 and 1; rows are counted from 1, without the header. Texts of the user's table are as they are: a
+terminal or a page makes them safe.
+"""
 
 from __future__ import annotations
 
 import math
 import platform
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import sklearn
@@ -15,11 +20,7 @@ from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Audit
 from chary.tables.table import ACCEPT
 
-Summary = dict[str, Any]
-
-NO_LABEL = "(no label)"  # what rows without one are called beside the classes
-_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
-_GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
+NO_LABEL = "(no label)"  # the name of rows without a label beside the classes
 VERSIONS = {
     "chary": __version__,
     "scikit-learn": sklearn.__version__,
@@ -27,79 +28,167 @@ VERSIONS = {
     "Python": platform.python_version(),
 }
 
-
-def matrix_of(pairs: dict[tuple[str, str], int], names: list[str]) -> dict[str, Any] | None:
-    """Audited rows by the class of the answer and of the label; None where these are too many to be shown."""
-    seen = {pair: n for pair, n in pairs.items() if n}
-    rows = [name for name in names if any(truth == name for truth, _ in seen)]
-    labels = [
-        name
-        for name in [*names, NO_LABEL]
-        if name in rows or any(label == name for _, label in seen)
-    ]
-    if not 1 < len(labels) <= _MOST_IN_MATRIX:
-        return None
-    counts = [[seen.get((truth, label), 0) for label in labels] for truth in rows]
-    most = max(seen.values())
-    shade = [[math.ceil(5 * n / most) for n in row] for row in counts]  # from 0 to 5
-    return {"classes": rows, "labels": labels, "counts": counts, "shade": shade}
+_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
+_N_SHADES = 5
+_GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 
 
-def accepted_at_error(
-    found: Acceptance, audit: Audit, which: str, caveat: str, n_marked: int
-) -> dict[str, Any]:
-    """What can be accepted at the error asked for, in a sentence too, or why nothing can; and what is marked."""
-    at_most = f"can be accepted with at most {100 * found.error:.3g}% wrong"
-    if found.n_accepted:
-        n_answered = (
-            0 if audit.acceptor is None else audit.acceptor.answered.n_from(found.threshold)
-        )
-        labels = which.replace("label", "label" + "s" * (found.n_accepted != 1), 1)
-        included = f", {n_answered:,} of audited rows included," if n_answered else ""
-        sentence = (
-            f"{found.n_accepted:,} {labels} of confidence {found.threshold:.4g} or more{included} {at_most} "
-            f"(level {found.level:.0%}{caveat})."
-        )
-    else:
-        sentence = (
-            f"No {which} {at_most}: {_why_noneaccepted_at_error(found.error, found.level, audit)}."
-        )
-    sentence += f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed included."
-    return {**as_data(found), "n_marked": n_marked, "sentence": sentence}
+class ScoreSummary(TypedDict):
+    """A ``chary.audit.Score`` with its share."""
+
+    correct: int
+    n: int
+    low: float
+    high: float
+    level: float
+    at_least: float | None
+    share: float  # of the audited rows that were right
 
 
-def _why_noneaccepted_at_error(error: float, level: float, audit: Audit) -> str:
-    """Why no label can be accepted at an error; nothing is advised that would void the promise."""
-    n_audited, needs = audit.accuracy.n, smallest_audit(error, level)
-    if audit.answers.is_unfinished:
-        return "that is decided when all drawn rows are answered, as you could look while labelling"
-    if needs > n_audited:
-        return f"this needs at least {needs} audited rows, and there are {n_audited}"
-    return (
-        f"too many of the {n_audited} audited rows were wrong, and another error or more rows, chosen now that "
-        "you know this, would void the promise"
-    )
+class AcceptanceSummary(TypedDict):
+    """A ``chary.audit.Acceptance`` with the size of audit that it needs."""
+
+    threshold: float | None  # None: no row is accepted
+    n_accepted: int
+    n_audited: int
+    n_wrong: int
+    error: float
+    level: float
+    needs: int  # the fewest audited rows with which any row could be accepted
+
+
+class AcceptSummary(AcceptanceSummary):
+    """The rows that can be accepted at the error asked for."""
+
+    n_marked: int  # rows that the output column marks
+    sentence: str
+
+
+class MatrixSummary(TypedDict):
+    """Audited rows by the class of the answer and by the label."""
+
+    classes: list[str]  # the rows of the matrix
+    labels: list[str]  # its columns
+    counts: list[list[int]]
+    shade: list[list[int]]  # from 0 to 5, the darker the more rows
+
+
+class Note(TypedDict):
+    """A remark on the answers of an audit."""
+
+    text: str
+    warning: bool
+
+
+class Headline(TypedDict):
+    """How good labels are in a few words."""
+
+    tone: str  # "good", "fair" or "bad"
+    headline: str
 
 
 def as_data(value: Any) -> Any:
-    """Records as dicts and arrays as lists, however deep; a score with its share, and None for infinity."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    """Turn records into dicts and tuples into lists, at any depth.
+
+    A score comes with its share, an acceptance with the size of audit that it needs. Infinity and
+    NaN become None, as JSON has neither.
+    """
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
         return {str(name): as_data(item) for name, item in value.items()}
-    if not hasattr(value, "_asdict"):
-        return [as_data(item) for item in value] if isinstance(value, list | tuple) else value
-    more = {"share": value.share} if isinstance(value, Score) else {}
-    if isinstance(
-        value, Acceptance
-    ):  # the fewest audited rows with which anything could be accepted
-        more = {"needs": smallest_audit(value.error, value.level)}
-    return {**as_data(value._asdict()), **more}
+    if isinstance(value, Score):
+        return {**as_data(value._asdict()), "share": value.share}
+    if isinstance(value, Acceptance):
+        return {**as_data(value._asdict()), "needs": smallest_audit(value.error, value.level)}
+    if hasattr(value, "_asdict"):
+        return as_data(value._asdict())
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    return value
 
 
-def headline(low: float, high: float) -> dict[str, str]:
-    """How good labels are in a few words, and whether that is good, fair or bad."""
-    tone = "good" if low >= _GOOD else "bad" if high < _GOOD else "fair"
+def notes_of(texts: list[str], *, warning: bool) -> list[Note]:
+    """Turn sentences into notes that are all warnings, or all none."""
+    return [{"text": text, "warning": warning} for text in texts]
+
+
+def headline_of(low: float, high: float) -> Headline:
+    """Say in a few words between which shares labels are right, and how good that is."""
+    tone = "fair"
+    if low >= _GOOD:
+        tone = "good"
+    elif high < _GOOD:
+        tone = "bad"
     return {"tone": tone, "headline": f"{percent(low)} to {percent(high)} right"}
+
+
+def matrix_of(
+    counts_by_pair: dict[tuple[str, str], int], class_names: list[str]
+) -> MatrixSummary | None:
+    """Count audited rows by answer and label; None if the matrix is too large to be shown."""
+    seen = {pair: n for pair, n in counts_by_pair.items() if n}
+    answered = {answer for answer, _ in seen}
+    labelled = {label for _, label in seen}
+    answers = [name for name in class_names if name in answered]
+    labels = [name for name in [*class_names, NO_LABEL] if name in answered | labelled]
+    if not 1 < len(labels) <= _MOST_IN_MATRIX:
+        return None
+
+    counts = []
+    for answer in answers:
+        counts.append([seen.get((answer, label), 0) for label in labels])
+    shade = np.ceil(_N_SHADES * np.array(counts) / max(seen.values())).astype(int)
+    return {"classes": answers, "labels": labels, "counts": counts, "shade": shade.tolist()}
+
+
+def accept_summary(
+    acceptance: Acceptance, audit: Audit, label_words: str, caveat: str, n_marked: int
+) -> AcceptSummary:
+    """Say which labels can be accepted at the error asked for, or why none can.
+
+    Parameters
+    ----------
+    acceptance : Acceptance
+    audit : Audit
+        That tells it.
+    label_words : str
+        What one of the labels is called in the sentence.
+    caveat : str
+        What restricts the level of the promise.
+    n_marked : int
+        Rows that the output column marks.
+    """
+    at_most = f"can be accepted with at most {100 * acceptance.error:.3g}% wrong"
+    if acceptance.n_accepted and audit.acceptor is not None:
+        labels = label_words
+        if acceptance.n_accepted > 1:
+            labels = label_words.replace("label", "labels", 1)
+        n_answered = audit.acceptor.answered.n_from(acceptance.threshold)
+        included = f", {n_answered:,} of audited rows included," if n_answered else ""
+        sentence = (
+            f"{acceptance.n_accepted:,} {labels} of confidence {acceptance.threshold:.4g} or more"
+            f"{included} {at_most} (level {acceptance.level:.0%}{caveat})."
+        )
+    else:
+        sentence = f"No {label_words} {at_most}: {_why_none_accepted(acceptance, audit)}."
+    sentence += (
+        f" Column {ACCEPT} marks {counted(n_marked, 'row')}, labels that a person gave or confirmed"
+        " included."
+    )
+    figures: AcceptanceSummary = as_data(acceptance)
+    return {**figures, "n_marked": n_marked, "sentence": sentence}
+
+
+def _why_none_accepted(acceptance: Acceptance, audit: Audit) -> str:
+    """Say why no label can be accepted; nothing is advised that would void the promise."""
+    n_audited = audit.accuracy.n
+    n_needed = smallest_audit(acceptance.error, acceptance.level)
+    if audit.answers.is_unfinished:
+        return "that is decided when all drawn rows are answered, as you could look while labelling"
+    if n_needed > n_audited:
+        return f"this needs at least {n_needed} audited rows, and there are {n_audited}"
+    return (
+        f"too many of the {n_audited} audited rows were wrong, and another error or more rows, "
+        "chosen now that you know this, would void the promise"
+    )

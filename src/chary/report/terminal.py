@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Console
@@ -13,9 +13,24 @@ from rich.text import Text
 
 from chary._words import counted, number, percent, shown, visible
 from chary.method.priors import ACCURACY
-from chary.report.judged_summary import of_column
+from chary.report.judged_summary import (
+    ConfusionSummary,
+    JudgedClassSummary,
+    JudgedSummary,
+    SlicesSummary,
+    of_column,
+)
+from chary.report.labels_summary import (
+    AuditSummary,
+    ColumnSummary,
+    DiagnosedSummary,
+    DiagnosisSummary,
+    HeldOutSummary,
+    LabelsSummary,
+)
 from chary.report.next_steps import (
     Hints,
+    NextStep,
     aim_question,
     judged_steps,
     missing_hint,
@@ -23,276 +38,325 @@ from chary.report.next_steps import (
     prior_advice,
     suspect_sentence,
 )
-from chary.report.plain_data import Summary
+from chary.report.plain_data import Note, ScoreSummary
 
-_WIDTH, _N_SHIFTS, _N_NAMED, _N_NOTES = 100, 10, 20, 12
-_N_CLASSES, _N_CONFUSIONS, _N_PARTS = 30, 8, 40  # of judged labels
+_WIDTH = 100
+# How many there are at most of what a table can have any number of.
+_N_SHIFTS = 10
+_N_NAMES = 20  # in one sentence
+_N_NOTES = 12
+_N_CLASSES = 30
+_N_CONFUSIONS = 8
+_N_SLICES = 40
 
 
-# ------------------------------------------------------------ labels that chary made
+# ---------------------------------------------------------------- labels that chary made
 
 
-def show_labels(console: Console, summary: Summary, hints: Hints) -> None:
-    """What came of labelling a table: counts, columns, the verdict, how accurate it is."""
-    console.print(_counts(summary))
-    _show_notes(console, summary["notes"])
-    columns = summary["columns"]
-    _show_columns(console, "Left out", [column for column in columns if not column["used"]])
-    _show_columns(
-        console,
-        "Please check",
-        [column for column in columns if column["used"] and column["doubtful"]],
-    )
-    _show_missing_hint(console, columns, hints)
+def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
+    """Show what came of labelling: counts, columns, the verdict, how accurate it is."""
+    console.print(_class_counts(summary))
+    _show_remarks(console, summary["notes"])
+    left_out = [column for column in summary["columns"] if not column["used"]]
+    doubtful = [column for column in summary["columns"] if column["used"] and column["doubtful"]]
+    _show_columns(console, "Left out", left_out)
+    _show_columns(console, "Please check", doubtful)
+    _show_missing_hint(console, summary["columns"], hints)
+
     prior = summary["class_prior"]
-    _show_verdict(
-        console, summary["diagnosis"], f"Y{prior['sentence'][1:]}." if prior["told"] else ""
-    )
+    # If class shares were told, the sentence opens with "you".
+    assumption = f"Y{prior['sentence'][1:]}." if prior["told"] else ""
+    _show_verdict(console, summary["diagnosis"], assumption)
+
+    audit = summary["audit"]
     aim = summary["aim"]
-    question = (
-        "" if summary["audit"] else aim_question(hints, aim["name"])
-    )  # asked before there was one
+    question = "" if audit else aim_question(hints, aim["name"])
     console.print(Text(f"{aim['sentence']} {question}".rstrip() + "\n"))
-    if doubted := len(summary["second_look"]):
-        console.print(f"{suspect_sentence(doubted)}\n")
-    if summary["audit"] is None:
-        console.print(Text(f"How accurate are they? {_invitation(summary)}\n"))
-        if hints.draw:  # never cut
-            console.print(
-                Text(f"Next:  {visible(hints.draw, len(hints.draw))}\n", "bold"), soft_wrap=True
-            )
-    else:
-        _show_audit(console, summary["audit"], summary["held_out"], summary["aim"]["name"])
+    n_suspect = len(summary["second_look"])
+    if n_suspect:
+        console.print(f"{suspect_sentence(n_suspect)}\n")
+
+    if audit is not None:
+        _show_audit(console, audit, summary["held_out"], aim["name"])
         _show_steps(console, next_steps(summary, hints)[:1])
         console.print()
+        return
+    console.print(Text(f"How accurate are they? {_invitation(summary['audit_size'])}\n"))
+    if hints.draw:
+        command = visible(hints.draw, len(hints.draw))  # never cut
+        console.print(Text(f"Next:  {command}\n", "bold"), soft_wrap=True)
 
 
-def show_diagnosis(console: Console, diagnosis: dict[str, Any], hints: Hints) -> None:
-    """What each column was taken for, and how the labelled rows differ from the rest."""
+def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) -> None:
+    """Show how each column was read, and how the labelled rows differ from the rest."""
     columns = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in diagnosis["columns"]:
-        name, note = (
-            Text(visible(column[key], most)) for key, most in (("name", 60), ("note", 200))
-        )
-        columns.add_row(name, column["kind"], note)
+        name = Text(visible(column["name"], 60))
+        columns.add_row(name, column["kind"], Text(visible(column["note"], 200)))
     console.print(columns)
-    counts = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
-    _show_some(
-        console, "Classes, and how many labels of each", [(name, f"{n:,}") for name, n in counts]
-    )
+    classes = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
+    counts = [(name, f"{n_labels:,}") for name, n_labels in classes]
+    _show_names(console, "Classes, and how many labels of each", counts)
     _show_missing_hint(console, diagnosis["columns"], hints)
-    _show_notes(console, diagnosis["notes"])
+    _show_remarks(console, diagnosis["notes"])
+
     if diagnosis["shifts"]:
-        shifts = [
-            [one["name"], f"{one['difference']:+.2f}"] for one in diagnosis["shifts"][:_N_SHIFTS]
-        ]
         console.print("What differs most between labelled and other rows, in standard deviations:")
-        console.print(number_grid(["Feature", "Difference"], shifts, _N_SHIFTS))
-    separation, coverage = diagnosis["separation"], diagnosis["coverage"]
-    if separation and coverage is not None:
+        shifts = diagnosis["shifts"][:_N_SHIFTS]
+        rows = [[shift["name"], f"{shift['difference']:+.2f}"] for shift in shifts]
+        console.print(number_grid(["Feature", "Difference"], rows, _N_SHIFTS))
+    separation = diagnosis["separation"]
+    if separation:
         console.print(
             f"A model tells labelled from other rows: AUC {separation['auc']:.2f} (0.5 is chance).\n"
-            f"{coverage:.0%} of the other rows are close to a labelled one (95% if labels were random).\n",
+            f"{diagnosis['coverage']:.0%} of the other rows are close to a labelled one "
+            "(95% if labels were random).\n",
             highlight=False,
         )
     _show_verdict(console, diagnosis, prior_advice(diagnosis, hints))
     console.print(Text(f"{aim_question(hints)}\n"))
 
 
-def _counts(summary: Summary) -> Grid:
-    """Rows by class and by where their label comes from."""
-    sources = list(summary["sources"])
+def _class_counts(summary: LabelsSummary) -> Grid:
+    """Lay out the rows by class and by the origin of their label."""
     rows = [
-        [one["name"], *(f"{one[source]:,}" for source in sources)] for one in summary["classes"]
+        [row["name"], f"{row['given']:,}", f"{row['learned']:,}", f"{row['predicted']:,}"]
+        for row in summary["classes"]
     ]
-    grid = number_grid(["Class", *(source.capitalize() for source in sources)], rows, len(rows))
+    headings = [source.capitalize() for source in summary["sources"]]
+    grid = number_grid(["Class", *headings], rows, len(rows))
     grid.add_section()
-    grid.add_row("all", *(f"{count:,}" for count in summary["sources"].values()))
+    grid.add_row("all", *[f"{count:,}" for count in summary["sources"].values()])
     return grid
 
 
-def _show_columns(console: Console, what: str, columns: list[dict[str, Any]]) -> None:
-    """Some columns by name, each with why it is named."""
-    _show_some(console, what, [(one["name"], visible(one["note"], 120)) for one in columns])
+def _show_columns(console: Console, title: str, columns: list[ColumnSummary]) -> None:
+    """Name columns, each with the note on it."""
+    notes = [(column["name"], visible(column["note"], 120)) for column in columns]
+    _show_names(console, title, notes)
 
 
-def _show_missing_hint(console: Console, columns: list[dict[str, Any]], hints: Hints) -> None:
-    if hint := missing_hint(columns, hints):
+def _show_names(console: Console, title: str, remarks: list[tuple[str, str]]) -> None:
+    """List names, each with a remark in brackets."""
+    if not remarks:
+        return
+    names = [f"{visible(name, 40)} ({remark})" for name, remark in remarks[:_N_NAMES]]
+    more = ""
+    if len(remarks) > _N_NAMES:
+        more = f" and {len(remarks) - _N_NAMES} more"
+    console.print(Text(f"{title}: {', '.join(names)}{more}.\n"))
+
+
+def _show_missing_hint(console: Console, columns: list[ColumnSummary], hints: Hints) -> None:
+    """Say what to pass if a number stands for a missing value, if one looks like it."""
+    hint = missing_hint(columns, hints)
+    if hint:
         console.print(Text(f"{hint}\n"))
 
 
-def _show_some(console: Console, what: str, named: list[tuple[str, str]]) -> None:
-    """Names, each with a remark in brackets."""
-    said = ", ".join(f"{visible(name, 40)} ({remark})" for name, remark in named[:_N_NAMED])
-    more = f" and {len(named) - _N_NAMED} more" if len(named) > _N_NAMED else ""
-    if said:
-        console.print(Text(f"{what}: {said}{more}.\n"))
+def _show_remarks(console: Console, remarks: list[str]) -> None:
+    """Show how the table was read, a line each."""
+    if not remarks:
+        return
+    for remark in remarks[:_N_NOTES]:
+        console.print(Text(visible(remark, 500)))
+    if len(remarks) > _N_NOTES:
+        console.print(Text(f"And {len(remarks) - _N_NOTES} more such notes: see the report."))
+    console.print()
 
 
-def _show_notes(console: Console, notes: list[str]) -> None:
-    for note in notes[:_N_NOTES]:
-        console.print(Text(visible(note, 500)))
-    if len(notes) > _N_NOTES:
-        console.print(Text(f"And {len(notes) - _N_NOTES} more such notes: see the report."))
-    if notes:
-        console.print()
-
-
-def _show_verdict(console: Console, diagnosis: dict[str, Any], remark: str) -> None:
+def _show_verdict(console: Console, diagnosis: DiagnosisSummary, remark: str) -> None:
+    """Show the verdict on the labelled rows in a frame, and a remark below it."""
     console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], diagnosis["tone"]))
     if remark:
         console.print(Text(f"{visible(remark, 500)}\n"))
 
 
-def _invitation(summary: Summary) -> str:
-    if not summary["audit_size"]:
+def _invitation(audit_size: int) -> str:
+    """Say how to learn how accurate the labels are."""
+    if not audit_size:
         return "There are so few rows without a label that you can look at each."
-    return f"{number(summary['audit_size'])} random rows that you label will tell, and the model learns from them."
+    return (
+        f"{number(audit_size)} random rows that you label will tell, and the model learns from"
+        " them."
+    )
 
 
 def _show_audit(
-    console: Console, audit: dict[str, Any], held_out: dict[str, Any] | None, aim: str
+    console: Console, audit: AuditSummary, held_out: HeldOutSummary | None, aim: str
 ) -> None:
-    promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
+    """Show what the audit says of the model, beside what cross-validation promised."""
     grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
+    promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
     grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
-    before, after = audit["before"], audit["after"]
-    how = "valid whenever you stop" if audit["stopped"] else "exact"
-    measured = before["share"], before["low"], before["high"]
-    rows = [("model without the audit", *measured, f"{how}, {before['n']} random rows")]
-    if after is not None:
-        cross_fitted = after["share"], after["low"], after["high"]
-        rows.append(("model that learned from it", *cross_fitted, "approximate, cross-fitted"))
-    if aim != ACCURACY and audit["balanced"]:
-        rows.append(("  the mean over classes", *audit["balanced"], "approximate, cross-fitted"))
-    for name, share, low, high, kind in rows:
+
+    def add_figures(name: str, share: float, low: float, high: float, kind: str) -> None:
         grid.add_row(name, f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
+
+    before = audit["before"]
+    after = audit["after"]
+    validity = "valid whenever you stop" if audit["stopped"] else "exact"
+    add_figures(
+        "model without the audit",
+        before["share"],
+        before["low"],
+        before["high"],
+        f"{validity}, {before['n']} random rows",
+    )
+    approximate = "approximate, cross-fitted"
+    if after is not None:
+        add_figures(
+            "model that learned from it", after["share"], after["low"], after["high"], approximate
+        )
+    if aim != ACCURACY and audit["balanced"]:
+        add_figures("  the mean over classes", *audit["balanced"], approximate)
     console.print(grid)
-    for note in audit["notes"]:
-        _say(console, note["text"], "bold red" if note["warning"] else "")
+    _show_audit_notes(console, audit["notes"])
 
 
-# ------------------------------------------------------------ labels that somebody else made
+# ---------------------------------------------------------------- judged labels
 
 
-def show_judged(console: Console, summary: Summary, hints: Hints) -> None:
-    """How good the labels are, by class and slice, what can be accepted, and what to do next."""
+def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
+    """Show how good labels are, what can be accepted, and what to do next."""
     for changed in summary["changed_labels"]:
         console.print(_panel(changed["sentence"], "These figures may not hold", "bad"))
-    for column in summary["columns"]:
+    columns = summary["columns"]
+    for column in columns:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
-        if len(summary["columns"]) > 1:
-            continue  # classes and confusions of each are in the report
+        # Of several columns the classes and confusions are in the report.
+        if len(columns) > 1:
+            continue
         if column["classes"]:
             console.print(_judged_classes(column["classes"]))
         _show_confusions(console, column["confusions"])
         if column["kappa"] is not None:
-            _say(
-                console, f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
-            )
+            agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
+            _show_line(console, agreement)
         if not summary["stopped"]:
-            looked = "If you looked at the results while labelling and then stopped: "
-            _say(
+            always = column["always"]
+            _show_line(
                 console,
-                looked + "between {low:.1%} and {high:.1%} are right.".format(**column["always"]),
+                "If you looked at the results while labelling and then stopped: between "
+                f"{always['low']:.1%} and {always['high']:.1%} are right.",
             )
+
     for pair in summary["pairs"]:
-        _say(console, pair["sentence"], "bold")
+        _show_line(console, pair["sentence"], "bold")
+    which_column = of_column([column["name"] for column in columns])
     for slices in summary["slices"]:
-        if of := of_column([column["name"] for column in summary["columns"]]):
-            _say(console, f"Labels{of}, by {visible(slices['column'], 40)}:")
+        if which_column:
+            _show_line(console, f"Labels{which_column}, by {visible(slices['column'], 40)}:")
         console.print(_slices(slices))
-    _say(console, summary["blind"])
-    for note in summary["notes"]:
-        _say(console, note["text"], "bold red" if note["warning"] else "")
+    _show_line(console, summary["blind"])
+    _show_audit_notes(console, summary["notes"])
     _show_steps(console, judged_steps(summary, hints))
     console.print()
 
 
-def _judged_classes(classes: list[dict[str, Any]]) -> Grid:
-    rows = []
-    for one in sorted(classes, key=lambda one: -one["labelled"]):
-        really = Text(f"{one['low']:,} to {one['high']:,}", "bold red" if one["off"] else "")
+def _judged_classes(classes: list[JudgedClassSummary]) -> Grid:
+    """Lay out the classes of judged labels, the most frequent label first."""
+    rows: list[list[str | Text]] = []
+    for figures in sorted(classes, key=lambda figures: -figures["labelled"]):
+        style = "bold red" if figures["off"] else ""
         rows.append(
             [
-                one["name"],
-                f"{one['labelled']:,}",
-                really,
-                _score(one["precision"]),
-                _score(one["recall"]),
+                figures["name"],
+                f"{figures['labelled']:,}",
+                Text(f"{figures['low']:,} to {figures['high']:,}", style),
+                _score_words(figures["precision"]),
+                _score_words(figures["recall"]),
             ]
         )
-    return number_grid(
-        ["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"], rows, _N_CLASSES
-    )
+    headings = ["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"]
+    return number_grid(headings, rows, _N_CLASSES)
 
 
-def _score(score: dict[str, Any] | None) -> str:
-    return (
-        "-"
-        if score is None
-        else f"{score['correct']} of {score['n']}: {_limits(score['low'], score['high'])}"
-    )
+def _score_words(score: ScoreSummary | None) -> str:
+    """Write how many rows are right, and the interval."""
+    if score is None:
+        return "-"
+    return f"{score['correct']} of {score['n']}: {_interval_words(score)}"
 
 
-def _show_confusions(console: Console, confusions: list[dict[str, Any]]) -> None:
-    for one in confusions[:_N_CONFUSIONS]:
-        label = (
-            "without a label" if one["label"] is None else f"labelled as {shown(one['label'], 40)}"
-        )
-        _say(console, f"{counted(one['rows'], 'row'):>8}: {shown(one['truth'], 40)} {label}")
-    if confusions:
-        console.print()
+def _interval_words(score: ScoreSummary) -> str:
+    """Write an interval in percent."""
+    return f"{percent(score['low'])} to {percent(score['high'])}"
 
 
-def _slices(slices: dict[str, Any]) -> Grid:
+def _show_confusions(console: Console, confusions: list[ConfusionSummary]) -> None:
+    """List which classes carry which other labels, the most frequent first."""
+    if not confusions:
+        return
+    for confusion in confusions[:_N_CONFUSIONS]:
+        label = "without a label"
+        if confusion["label"] is not None:
+            label = f"labelled as {shown(confusion['label'], 40)}"
+        n_rows = counted(confusion["rows"], "row")
+        _show_line(console, f"{n_rows:>8}: {shown(confusion['truth'], 40)} {label}")
+    console.print()
+
+
+def _slices(slices: SlicesSummary) -> Grid:
+    """Lay out the accuracy by the values of a column."""
     rows = []
-    for value, part in slices["parts"].items():
+    for value, figures in slices["parts"].items():
+        score = figures["score"]
         right = ""
-        limits = "too few audited rows to say"
-        score = part["score"]
+        interval = "too few audited rows to say"
         if score is not None:
             right = f"{score['correct']} of {score['n']}"
-            limits = _limits(score["low"], score["high"])
-        rows.append([value, f"{part['population']:,}", f"{part['n']:,}", right, limits])
-    names = [visible(slices["column"], 40), "Rows", "Audited", "Right", "95% intervals, together"]
-    return number_grid(names, rows, _N_PARTS)
+            interval = _interval_words(score)
+        rows.append([value, f"{figures['population']:,}", f"{figures['n']:,}", right, interval])
+    column = visible(slices["column"], 40)
+    headings = [column, "Rows", "Audited", "Right", "95% intervals, together"]
+    return number_grid(headings, rows, _N_SLICES)
 
 
-# ------------------------------------------------------------ both
+# ---------------------------------------------------------------- both
 
 
-def _show_steps(console: Console, steps: list[dict[str, str]]) -> None:
-    for one in steps:
-        _say(
-            console, f"{one['words']}  {one['command']}".rstrip(), "" if one["command"] else "bold"
-        )
+def _show_audit_notes(console: Console, notes: list[Note]) -> None:
+    """Show the remarks on an audit, a line each, and warnings in red."""
+    for note in notes:
+        _show_line(console, note["text"], "bold red" if note["warning"] else "")
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def _show_steps(console: Console, steps: list[NextStep]) -> None:
+    """Show what to do next; steps without a command are bold."""
+    for step in steps:
+        line = f"{step['words']}  {step['command']}".rstrip()
+        _show_line(console, line, "" if step["command"] else "bold")
+
+
+def _show_line(console: Console, text: str, style: str = "") -> None:
+    """Show one line, which the terminal may wrap."""
     console.print(Text(visible(text, 800), style), soft_wrap=True)
 
 
 def _panel(text: str, title: str, tone: str) -> Panel:
-    colour = {"good": "green", "fair": "yellow", "bad": "red"}[tone]
+    """Frame a text in the colour of its tone."""
+    colour_of = {"good": "green", "fair": "yellow", "bad": "red"}
     return Panel(
-        Text(text), title=Text(title), title_align="left", border_style=colour, width=_WIDTH
+        Text(text),
+        title=Text(title),
+        title_align="left",
+        border_style=colour_of[tone],
+        width=_WIDTH,
     )
 
 
-def number_grid(names: list[str], rows: list[list[Any]], most: int) -> Grid:
-    """Rows of a name, which may be from elsewhere, and of numbers that stand under each other; only so many."""
-    numbers = [Column(Text(name), justify="right") for name in names[1:]]
-    grid = Grid(Column(Text(names[0])), *numbers, box=box.SIMPLE)
-    for name, *cells in rows[:most]:
-        grid.add_row(
-            Text(visible(name, 60)), *(Text(one) if isinstance(one, str) else one for one in cells)
-        )
-    if len(rows) > most:
-        grid.add_row(Text(f"and {len(rows) - most} more"))
+def number_grid(
+    headings: Sequence[str], rows: Sequence[Iterable[str | Text]], n_shown: int
+) -> Grid:
+    """Lay out rows of a name and of numbers, which are aligned on the right."""
+    numbers = [Column(Text(heading), justify="right") for heading in headings[1:]]
+    grid = Grid(Column(Text(headings[0])), *numbers, box=box.SIMPLE)
+    for name, *cells in rows[:n_shown]:
+        # A name may be from the user's table, so nothing in it is markup.
+        texts = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
+        grid.add_row(Text(visible(name, 60)), *texts)
+    if len(rows) > n_shown:
+        grid.add_row(Text(f"and {len(rows) - n_shown} more"))
     return grid
-
-
-def _limits(low: float, high: float) -> str:
-    return f"{percent(low)} to {percent(high)}"

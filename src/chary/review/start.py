@@ -81,7 +81,7 @@ def relearn(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _columns(bench: Workbench) -> list[dict[str, Any]]:
     """Each column that is not hidden: what it was taken for, once that is known, and some of its cells."""
-    seen = (
+    seen: Mapping[str, Mapping[str, Any]] = (
         {}
         if bench.diagnosis is None
         else {column["name"]: column for column in bench.diagnosis["columns"]}

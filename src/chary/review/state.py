@@ -17,7 +17,7 @@ from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.options import Options
-from chary.report import Pace, Progress, summarize_diagnosis
+from chary.report import DiagnosedSummary, Pace, Progress, summarize_diagnosis
 from chary.review import files
 from chary.review.jobs import ChooseJob, Job, job_of
 from chary.tables import TableError, open_source
@@ -92,7 +92,7 @@ class Workbench:
         self.alone: LabeledTable | None = (
             None  # labels by the model of the given labels, for a live interval
         )
-        self.diagnosis: dict[str, Any] | None = None
+        self.diagnosis: DiagnosedSummary | None = None
         self._views: dict[str, Any] = {}  # what pages have worked out from the result
         self.version += 1
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report import as_data, quality, summarize, summarize_judged
-from chary.review.state import Workbench
+from chary.report.judged_summary import ChangedLabels
+from chary.report.next_steps import AccuracyBar
+from chary.report.plain_data import MatrixSummary, Note, ScoreSummary
+from chary.review.state import ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
 
@@ -16,27 +19,45 @@ ERRORS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3)  # to choose 
 NOT_YET = "Not known yet: label the random rows first; the result follows."
 
 
+class TruthFigures(TypedDict):
+    """What an audit says of labels, whichever error is chosen."""
+
+    changed_labels: list[ChangedLabels]
+    headline: str
+    bars: list[AccuracyBar]
+    sentences: list[str]
+    audited: int  # rows that the figures rest on
+    classes: dict[str, ScoreSummary]  # how many rows of each class carry its label
+    matrix: MatrixSummary | None
+    notes: list[Note]
+
+
 def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
-    """How many labels are right, and which can be accepted."""
-    result, chosen = bench.result, bench.options.error
+    """Tell how many labels are right, and which can be accepted."""
+    result = bench.result
     audit = result if isinstance(result, JudgedTable) else getattr(result, "audit", None)
     if audit is None or bench.given().options.audit is None:
         return {"ready": False, "why_not": NOT_YET}
-    errors = sorted({*ERRORS, *([] if chosen is None else [chosen])})
-    figures = truth_of_judged if isinstance(result, JudgedTable) else truth_of_labels
-    answers = audit.answers
-    unfinished = (
-        answers.unfinished_sentence if answers.is_unfinished else ""
-    )  # why only the accuracy is shown
-    truth = bench.view("truth", lambda: figures(result))
+
+    figures_of = truth_of_judged if isinstance(result, JudgedTable) else truth_of_labels
+    figures: TruthFigures = bench.view("truth", lambda: figures_of(result))
+    sentences = figures["sentences"]
+    unfinished = ""
+    if audit.answers.is_unfinished:
+        unfinished = audit.answers.unfinished_sentence
+        sentences = [*sentences, unfinished]
+    chosen = bench.options.error
+    errors = set(ERRORS)
+    if chosen is not None:
+        errors.add(chosen)
     return {
-        **truth,
-        "sentences": [*truth["sentences"], *filter(None, [unfinished])],
-        "unfinished": unfinished,
+        **figures,
+        "sentences": sentences,
+        "unfinished": unfinished,  # why only the accuracy is shown
         "ready": True,
         "chosen": chosen,
         "column": ACCEPT,  # marks what is accepted
-        "acceptance": as_data(audit.accepted_at(errors)),
+        "acceptance": as_data(audit.accepted_at(sorted(errors))),
         "rows_to_accept": 0 if audit.acceptor is None else audit.acceptor.n_rows,
     }
 
@@ -56,14 +77,18 @@ def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
     return truth_page(bench, {})
 
 
-def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
-    """Of labels that a model made: it is judged as it was before it saw the answers, and after."""
+def truth_of_labels(result: LabeledTable) -> TruthFigures:
+    """Tell how good the labels of a model are, as it was before the audit and after it."""
     summary = summarize(result)
-    audit, found = summary["audit"], quality(summary)
+    audit = summary["audit"]
+    if audit is None:
+        raise ConflictError(NOT_YET)
+    overall = quality(summary)
     return {
-        **found,
         "changed_labels": [],
-        "sentences": [found["sentence"]],
+        "headline": overall["headline"],
+        "bars": overall["bars"],
+        "sentences": [overall["sentence"]],
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
         "matrix": audit["matrix"],
@@ -71,19 +96,28 @@ def truth_of_labels(result: LabeledTable) -> dict[str, Any]:
     }
 
 
-def truth_of_judged(result: JudgedTable) -> dict[str, Any]:
-    """Of labels that anybody made."""
+def truth_of_judged(result: JudgedTable) -> TruthFigures:
+    """Tell how good labels in columns are."""
     summary = summarize_judged(result)
-    first = summary["columns"][0]
+    columns = summary["columns"]
+    first = columns[0]
+    bars: list[AccuracyBar] = [
+        {"words": column["name"], **column["promised"], "mark": None} for column in columns
+    ]
+    recalls: dict[str, ScoreSummary] = {}
+    for figures in first["classes"]:
+        if figures["recall"] is not None:
+            recalls[figures["name"]] = figures["recall"]
     return {
         "changed_labels": summary["changed_labels"],
         "headline": first["headline"],
-        "bars": [
-            {"words": one["name"], **one["promised"], "mark": None} for one in summary["columns"]
+        "bars": bars,
+        "sentences": [
+            *(column["sentence"] for column in columns),
+            *(pair["sentence"] for pair in summary["pairs"]),
         ],
-        "sentences": [one["sentence"] for one in [*summary["columns"], *summary["pairs"]]],
         "audited": summary["audited"],
-        "classes": {one["name"]: one["recall"] for one in first["classes"] if one["recall"]},
+        "classes": recalls,
         "matrix": first["matrix"],
         "notes": summary["notes"],
     }
