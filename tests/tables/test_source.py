@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables import source as module
-from chary.tables.formats import base, columnar, csv, jsonl
+from chary.tables.formats import columnar, csv, jsonl
 from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files, in_blocks
 from chary.tables.table import row_bytes
@@ -38,7 +38,7 @@ EXCEL = pytest.param(
 def small_batches(monkeypatch):
     for format in (csv, jsonl):
         monkeypatch.setattr(format, "CHUNK", 1000)
-    monkeypatch.setattr("chary.tables.formats.base._PIECE", 500)
+    monkeypatch.setattr("chary.tables.formats.files._PIECE", 500)
     monkeypatch.setattr(columnar, "_BATCH_BYTES", 200)
 
 
@@ -190,12 +190,12 @@ def test_blank_lines_are_no_rows(tmp_path):
 
 
 def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "_MOST_RECORD", 10_000)
+    monkeypatch.setattr("chary.tables.formats.text._LONGEST_RECORD", 10_000)
     path = tmp_path / "t.csv"
     path.write_bytes(b'a,b\n1,2\n1,"' + b"x" * 50_000)
     with pytest.raises(TableError, match=r"line 3: a row without end; perhaps a quote"):
         list(open_source(path).batches())
-    monkeypatch.setattr("chary.tables.formats.base._SMALL", 1000)
+    monkeypatch.setattr("chary.tables.formats.files._SMALL_BYTES", 1000)
     with gzip.open(tmp_path / "b.csv.gz", "wb") as file:
         file.write(b"a,b\n" + b"1,2\n" * 200_000)
     with pytest.raises(TableError, match=r"would unpack to more"):

@@ -14,7 +14,8 @@ from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.cells import cell_texts, shown_cells
 from chary.tables.formats import FORMATS
-from chary.tables.formats.base import File, Reading
+from chary.tables.formats.base import Reading
+from chary.tables.formats.files import File
 from chary.tables.table import (
     Table,
     TableError,

@@ -31,7 +31,7 @@ from chary.audit.sheet import (
 )
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
-from chary.tables.formats.base import state_of
+from chary.tables.formats.files import state_of
 from chary.tables.table import Table, TableError
 from chary.tables.target import folded
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from chary._files import atomic_writes
 from chary.tables import Table
-from chary.tables.formats.base import state_of
+from chary.tables.formats.files import state_of
 
 Writer = Callable[[BinaryIO], None]
 

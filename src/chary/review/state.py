@@ -22,7 +22,7 @@ from chary.review import files
 from chary.review.jobs import ChooseJob, Job, job_of
 from chary.tables import TableError, open_source
 from chary.tables.formats import require_writable
-from chary.tables.formats.base import state_of
+from chary.tables.formats.files import state_of
 from chary.tables.source import flattened
 from chary.tables.table import column_named
 from chary.tables.target import UndecidedError

@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from chary._files import is_address, why_unreadable
 from chary._words import Parameter, shown
 from chary.tables.formats import FORMATS, Parquet, look_into
-from chary.tables.formats.base import Batch, File, Format, Reading, state_of
+from chary.tables.formats.base import Batch, Format, Reading
+from chary.tables.formats.files import File, state_of
 from chary.tables.frames import from_dataframe
 from chary.tables.table import (
     ADDED_COLUMNS,

@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from chary.tables.formats import FORMATS, pages
-from chary.tables.formats.base import File, Reading
+from chary.tables.formats.base import Reading
+from chary.tables.formats.files import File
 from chary.tables.source import open_source, read_table
 from chary.tables.table import TableError
 

@@ -6,7 +6,7 @@ import pytest
 
 from chary import options
 from chary.tables.formats import FORMATS, look_into
-from chary.tables.formats.base import File
+from chary.tables.formats.files import File
 from chary.tables.table import TableError
 
 

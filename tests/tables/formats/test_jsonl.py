@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chary.tables.formats import FORMATS, write_table
-from chary.tables.formats import base as text_module
-from chary.tables.formats.base import File, Reading
+from chary.tables.formats import text as text_module
+from chary.tables.formats.base import Reading
+from chary.tables.formats.files import File
 from chary.tables.source import open_source, read_table
 from chary.tables.table import TableError
 
@@ -116,7 +117,7 @@ def test_a_column_has_one_type_in_all_batches(tmp_path, monkeypatch):
         TableError, match=r"t.jsonl: column 'a' holds Int64 and String; write it in one type"
     ):
         list(open_source(path).batches())
-    monkeypatch.setattr(text_module, "_MOST_RECORD", 10_000)
+    monkeypatch.setattr(text_module, "_LONGEST_RECORD", 10_000)
     path.write_text('{"a": 1}\n{"a": "' + "x" * 20_000)
     with pytest.raises(TableError, match="a row without end"):
         list(open_source(path).batches())

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from chary.tables.formats import base as module
-from chary.tables.formats.base import File, opened_zip, packed_stream, refuse_bomb
+from chary.tables.formats import files as module
+from chary.tables.formats.files import File, opened_zip, packed_stream, refuse_bomb
 from chary.tables.table import TableError
 
 DATA = b"a,b\n1,2\n" * 50
@@ -97,7 +97,7 @@ def test_a_damaged_archive_is_one_sentence():
 
 
 def test_bombs_are_refused_before_they_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(module, "_SMALL", 2**20)
+    monkeypatch.setattr(module, "_SMALL_BYTES", 2**20)
     monkeypatch.setattr(module, "_PIECE", 2**16)
     grown = []
     monkeypatch.setattr(

@@ -12,7 +12,8 @@ import pytest
 
 from chary.tables import read_table
 from chary.tables.formats import FORMATS, write_table
-from chary.tables.formats.base import File, Reading
+from chary.tables.formats.base import Reading
+from chary.tables.formats.files import File
 from chary.tables.table import Table, TableError
 
 FAR_CELL = b'<c r="XFD1048576"><v>1</v></c>'
@@ -146,7 +147,7 @@ def test_damaged_workbooks_are_one_sentence():
 
 @needs_excel
 def test_a_workbook_that_unpacks_to_more_than_a_table_is_refused(monkeypatch):
-    monkeypatch.setattr("chary.tables.formats.base._SMALL", 2**20)
+    monkeypatch.setattr("chary.tables.formats.files._SMALL_BYTES", 2**20)
     bomb = repacked(
         workbook(), lambda name, data: data + b" " * 2**24 if "sheet1" in name else data
     )

@@ -10,103 +10,117 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import GZIP, Appender, File, Format, packed_stream
+from chary.tables.formats.base import Appender, Format
 from chary.tables.formats.columnar import Parquet as Parquet
 from chary.tables.formats.csv import Csv
+from chary.tables.formats.files import GZIP, File, packed_stream
 from chary.tables.formats.jsonl import Jsonl
 from chary.tables.formats.xlsx import Xlsx
 from chary.tables.table import PACKABLE, Table, TableError
 
-# In the order in which a file is looked at: what is nothing else is a CSV.
-FORMATS: dict[str, Format] = {kind.name: kind for kind in (Parquet(), Xlsx(), Jsonl(), Csv())}
-
-_WORDS = {**{kind.name: kind.words for kind in FORMATS.values()}, GZIP: "a gzip file"}
+# In the order in which a file is looked at: what no other format begins with is a CSV.
+FORMATS: dict[str, Format] = {format.name: format for format in (Parquet(), Xlsx(), Jsonl(), Csv())}
 # What the extension of a name promises; a text table may have any.
-_PROMISED = {ending: kind.name for kind in FORMATS.values() for ending in kind.endings} | {
-    ".gz": GZIP
-}
+_PROMISED = {ending: format.name for format in FORMATS.values() for ending in format.endings}
+_PROMISED[".gz"] = GZIP
+
+_ARROW = "an Arrow or Feather file; write the table as Parquet"
+_PICKLE = "a Python pickle, which chary never opens; write it as Parquet"
+_PACKED = "packed; unpack it first"
+# Files that chary does not read, by their first bytes.
 _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as .xlsx or CSV",
     b"%PDF": "a PDF; export the table as CSV",
-    **dict.fromkeys(
-        (b"ARROW1", b"FEA1", b"\xff" * 4), "an Arrow or Feather file; write the table as Parquet"
+    b"ARROW1": _ARROW,
+    b"FEA1": _ARROW,
+    b"\xff\xff\xff\xff": _ARROW,
+    b"\x80\x04": _PICKLE,
+    b"\x80\x05": _PICKLE,
+    b"BZh": _PACKED,
+    b"\xfd7zXZ": _PACKED,
+    b"\x28\xb5\x2f\xfd": _PACKED,
+    b"7z\xbc\xaf": _PACKED,
+    b"Rar!": _PACKED,
+    b"version https://git-lfs": (
+        "a Git LFS pointer, not the file itself; fetch it with git lfs pull"
     ),
-    **dict.fromkeys(
-        (b"\x80\x04", b"\x80\x05"), "a Python pickle, which chary never opens; write it as Parquet"
-    ),
-    **dict.fromkeys(
-        (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!"),
-        "packed; unpack it first",
-    ),
-    b"version https://git-lfs": "a Git LFS pointer, not the file itself; fetch it with git lfs pull",
 }
 _PAGE = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
 _ARRAY = re.compile(rb"\s*\[\s*[\[{]")
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # what text has not
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # bytes that text does not have
 
 
 def look_into(file: File) -> tuple[File, Format]:
-    """A file with how it is packed and a note if its name says something else, and the format of what is in it."""
+    """Find out how a file is packed, and the format of its content.
+
+    The file returned has a note if its name promises another format.
+    """
     _refuse_empty(file)
-    file, promised = file.unpacked()
-    head = _refuse_empty(file)
+    file, content_name = file.unpacked()
+    _refuse_empty(file)
+    head = file.head()
     _refuse_foreign(head, file.name)
-    format = next(kind for kind in FORMATS.values() if re.match(kind.begins, head))
+    format = next(format for format in FORMATS.values() if re.match(format.begins, head))
     if file.packed and format.name not in PACKABLE:
         raise TableError(
             f"{file.name} holds {format.words}, which is compressed by itself; unpack it."
         )
-    said = _PROMISED.get(Path(promised).suffix.lower(), format.name)
-    if format.name == "csv" and said != "csv":
-        found = "unknown data" if _BINARY.search(head) else "text (if it is a CSV, call it .csv)"
+
+    promised = _PROMISED.get(Path(content_name).suffix.lower(), format.name)
+    if format.name == "csv" and promised != "csv":
+        words = "a gzip file" if promised == GZIP else FORMATS[promised].words
+        content = "text (if it is a CSV, call it .csv)"
+        if _BINARY.search(head):
+            content = "unknown data"
         raise TableError(
-            f"{file.name} is named as {_WORDS[said]} but contains {found}; check how it was written."
+            f"{file.name} is named as {words} but contains {content}; check how it was written."
         )
-    if said == format.name or file.path is None:
+    if promised == format.name or file.path is None:
         return file, format
-    note = f"{promised} is {format.words} despite its name, and was read as one."
+    note = f"{content_name} is {format.words} despite its name, and was read as one."
     return replace(file, notes=(note,)), format
 
 
-def _refuse_empty(file: File) -> bytes:
-    if head := file.head():
-        return head
-    raise TableError(f"{file.name} is empty; chary needs a header and rows.")
+def _refuse_empty(file: File) -> None:
+    if not file.head():
+        raise TableError(f"{file.name} is empty; chary needs a header and rows.")
 
 
 def _refuse_foreign(head: bytes, name: str) -> None:
-    for magic, foreign in _FOREIGN.items():
-        if head.startswith(magic):
-            raise TableError(f"{name} is {foreign}.")
+    """Refuse what is no table, and say what to do to get one."""
+    for first_bytes, words in _FOREIGN.items():
+        if head.startswith(first_bytes):
+            raise TableError(f"{name} is {words}.")
+
     text = head.removeprefix(b"\xef\xbb\xbf")
-    if found := _PAGE.match(text):
-        kind = (
-            "an XML file"
-            if found[1].startswith(b"?")
-            else "a web page (a download may have failed)"
-        )
-        raise TableError(f"{name} is {kind}, not a table; get the CSV or Parquet file itself.")
+    page = _PAGE.match(text)
+    if page is not None:
+        words = "a web page (a download may have failed)"
+        if page[1].startswith(b"?"):
+            words = "an XML file"
+        raise TableError(f"{name} is {words}, not a table; get the CSV or Parquet file itself.")
     if _ARRAY.match(text):
         raise TableError(
             f"{name} is one JSON array; write it as JSON lines, an object on each line."
         )
 
 
-# ---------------------------------------------------------------- written back, with columns added on the right
+# ---------------------------------------------------------------- tables written back
 
 GROUP_ROWS = 2**17  # of a row group of Parquet
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
-    """Write the table as it was read, or as ``Table.written_as`` says, with columns added on the right.
+    """Write a table with columns added on the right.
 
-    The table's own cells are unchanged; what a format cannot hold is refused. Text in added columns
-    of a CSV that a spreadsheet would run as a formula gets an apostrophe in front.
+    It is written as it was read, or as ``Table.written_as`` says. Its own cells are unchanged; what
+    a format cannot hold is refused. Text in added columns of a CSV that a spreadsheet would run as
+    a formula gets an apostrophe in front.
 
     Parameters
     ----------
     table : Table
-        What was read.
+        The table, as it was read.
     added : mapping of str to column
         Columns to add, by name.
     file : binary file
@@ -116,20 +130,21 @@ def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:
         appender.append(table, added)
 
 
-class _Rows:
-    """Writes rows, with the blank ones among them in their place."""
+class _WithBlankRows:
+    """An appender that puts blank rows back into their place."""
 
     def __init__(self, appender: Appender) -> None:
         self.appender = appender
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
         """Write rows, with columns added on the right."""
-        whole, columns = table.with_blank_rows(added)
-        self.appender.append(whole, columns)
+        self.appender.append(*table.with_blank_rows(added))
 
 
 @contextmanager
-def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Iterator[_Rows]:
+def appending(
+    table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS
+) -> Iterator[_WithBlankRows]:
     """Open a file that takes tables one after the other, as if they had been written at once.
 
     It is written as the table is, or as ``Table.written_as`` says.
@@ -138,7 +153,7 @@ def appending(table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS) -> Ite
     with packed_stream(file, table.packed) as stream:
         appender = FORMATS[table.format].appender(stream, group_rows)
         try:
-            yield _Rows(appender)
+            yield _WithBlankRows(appender)
             appender.close()
         except BaseException:
             appender.abandon()
@@ -151,7 +166,7 @@ def require_writable(table: Table) -> None:
     format.refuse_unwritable(table.frame)
     for name, dtype in table.frame.schema.items():
         if not format.holds(dtype):
-            how = Parameter("format", "parquet")
             raise TableError(
-                f"{table.format} files cannot hold column {shown(name)}, which is {dtype}; choose {how}."
+                f"{table.format} files cannot hold column {shown(name)}, which is {dtype}; choose "
+                f"{Parameter('format', 'parquet')}."
             )

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,20 +15,10 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter
 from chary.tables.cells import guarded
-from chary.tables.formats.base import (
-    CHUNK,
-    ROWS,
-    Appender,
-    Batch,
-    File,
-    Format,
-    Reading,
-    Wanted,
-    find_header,
-    refuse_endless,
-    text_chunks,
-    with_added,
-)
+from chary.tables.formats.base import Appender, Batch, Format, Reading, Wanted, with_added
+from chary.tables.formats.files import File
+from chary.tables.formats.header import ROWS, find_header
+from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
 from chary.tables.table import (
     MAX_COLUMNS,
     Table,
@@ -39,78 +29,107 @@ from chary.tables.table import (
 )
 
 _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
-_HEAD = 1 << 20  # bytes that tell the delimiter and where the column names are
+_HEAD_BYTES = 1 << 20  # bytes that tell the delimiter and where the column names are
+_SNIFFED_RECORDS = 200  # records that tell the delimiter
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_NAME = 131_072  # characters of a column name: the limit that the csv module starts with
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
+
+# The bytes that matter, as numbers.
+_QUOTE = ord('"')
+_NEWLINE = ord("\n")
+_RETURN = ord("\r")
 
 
 class Csv(Format):
-    """Cells between delimiters; what is wrong with them is said with its line."""
+    """Cells between delimiters; a refusal names the line."""
 
-    name, words, endings = "csv", "a text table", (".csv", ".tsv", ".tab")
-    begins = b""  # what is nothing else
+    name = "csv"
+    words = "a text table"
+    endings = (".csv", ".tsv", ".tab")
+    begins = b""  # anything that no other format begins with
 
-    def read(self, file: File, how: Reading) -> Table:
-        """Batches put together, which is quicker than to read all at once."""
-        first, *others = [batch.table for batch in _batches(file, how, _WHOLE_CHUNK)]
-        if not others:
+    def read(self, file: File, reading: Reading) -> Table:
+        """Read all rows, in batches: that is quicker than at once."""
+        first, *more = [batch.table for batch in _batches(file, reading, _WHOLE_CHUNK)]
+        if not more:
             return first
-        frame = pl.concat([first.frame, *(table.frame for table in others)], rechunk=True)
-        return replace(others[-1], frame=frame)
+        frame = pl.concat([first.frame, *(table.frame for table in more)], rechunk=True)
+        return replace(more[-1], frame=frame)
 
-    def head(self, file: File, how: Reading) -> Table:
-        table = next(_batches(file, how, CHUNK)).table
+    def head(self, file: File, reading: Reading) -> Table:
+        """Read the column names."""
+        table = next(_batches(file, reading, CHUNK)).table
         return replace(table, frame=table.frame.clear())
 
     def batches(
-        self, file: File, how: Reading, head: Table, wanted: Wanted, memory: int
+        self, file: File, reading: Reading, head: Table, wanted: Wanted, memory: int
     ) -> Iterator[Batch]:
-        return _batches(file, how, CHUNK, wanted)
+        """Read all rows in order."""
+        return _batches(file, reading, CHUNK, wanted)
 
     def holds(self, dtype: pl.DataType) -> bool:
+        """Tell whether text says all of a cell."""
         return can_be_text(dtype) and dtype != pl.Duration
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
+        """Open a stream that takes rows bit by bit."""
         return Appender(stream, _write)
 
 
-def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, first: bool) -> None:
-    """Cells as the table's are; in the columns that are added nothing runs as a formula."""
-    frame = with_added(table.frame, guarded(added))
-    how: Any = {
-        "separator": table.delimiter,
-        "include_header": first,
-        "line_terminator": table.newline,
-    }
-    frame.write_csv(stream, include_bom=table.bom and first, **how)
+def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, is_first: bool) -> None:
+    """Write rows as the table was written; no text in an added column runs as a formula."""
+    with_added(table.frame, guarded(added)).write_csv(
+        stream,
+        include_bom=table.bom and is_first,
+        include_header=is_first,
+        separator=table.delimiter,
+        line_terminator=table.newline,
+    )
 
 
-def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
-    """Whole records, each batch read as a CSV of its own with the header of the file; of all or some columns."""
-    rest, header, head, before = b"", b"", _Head(), 0
-    for chunk in text_chunks(file, how.encoding, size):
+class _Head(NamedTuple):
+    """What the beginning of a file tells."""
+
+    delimiter: str = ","
+    n_above: int = 0  # lines above the column names
+    newline: str = "\n"
+    notes: tuple[str, ...] = ()
+
+
+def _batches(file: File, reading: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
+    """Read whole records, each batch as a CSV of its own with the header of the file."""
+    rest = b""  # what was read and not cut into records yet
+    header = b""
+    head = _Head()
+    n_lines = 0  # below the header, before ``rest``
+    for chunk in text_chunks(file, reading.encoding, size):
         rest += chunk.data
-        first, end = (0, len(rest)) if chunk.last else _ends_of(rest)
-        if not chunk.last and (not end or (not header and end == first)):
-            refuse_endless(rest, file.name, before)
-            continue
-        data, rest = rest[:end], rest[end:]
-        if not header and not data.strip():
+        end = len(rest)
+        if not chunk.last:
+            header_end, end = _record_ends(rest)
+            is_incomplete = end == 0 if header else end == header_end
+            if is_incomplete:
+                refuse_endless(rest, file.name, n_lines)
+                continue
+        data = rest[:end]
+        rest = rest[end:]
+        if not data.strip() and not header:
             raise TableError(f"{file.name} is empty; chary needs a header and rows.")
         if not data:
             continue
-        if not header:
-            data, head = _header_first(data, how, file.name)
-            first = 0 if chunk.last else _ends_of(data)[0]
-        records = _Records.of(header + data, file.name, head.above, before)
-        table = _read_records(records, head.separator, columns)
-        before += data.count(b"\n")
-        if not header:
-            header = data[:first]
-            before -= header.count(b"\n")
+
+        is_beginning = not header
+        if is_beginning:
+            data, head = _header_first(data, reading, file.name)
+        records = _Records.of(header + data, file.name, head.n_above, n_lines)
+        table = _read_records(records, head.delimiter, columns)
+        if is_beginning:
+            header = data[: _record_ends(data)[0]]
+            data = data[len(header) :]
+        n_lines += data.count(b"\n")
+
         notes = head.notes
-        if how.encoding is None and chunk.encoding == "cp1252":
+        if reading.encoding is None and chunk.encoding == "cp1252":
             notes += (
                 f"{file.name} is not UTF-8 and was read as cp1252, as some spreadsheets write it.",
             )
@@ -118,73 +137,81 @@ def _batches(file: File, how: Reading, size: int, columns: Wanted = None) -> Ite
         yield Batch(table, chunk.share)
 
 
-class _Head(NamedTuple):
-    """What the beginning of a file tells."""
-
-    separator: str = ","
-    above: int = 0  # lines that are not part of the table
-    newline: str = "\n"
-    notes: tuple[str, ...] = ()
-
-
-def _header_first(data: bytes, how: Reading, name: str) -> tuple[bytes, _Head]:
-    """The beginning of a file from its column names on, in one row."""
-    sample = data if len(data) <= _HEAD else data[: _ends_of(data[:_HEAD])[1]] or data
+def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Head]:
+    """Cut off what is above the column names, and write them as one row."""
+    sample = data
+    if len(data) > _HEAD_BYTES:
+        whole_records = _record_ends(data[:_HEAD_BYTES])[1]
+        sample = data[:whole_records] or data
     records = _Records.of(sample, name)
-    records.check_text()
-    separator = how.delimiter or records.sniff()
-    lines = records.data[: records.ends[: max(ROWS, how.header_row or 0)][-1] + 1].decode()
-    newline = "\r\n" if 2 * lines.count("\r\n") > lines.count("\n") else "\n"
-    found = None
-    with suppress(
-        csv.Error
-    ):  # that, and quotes in the middle of cells, is said with its line later on
-        rows = list(csv.reader(io.StringIO(lines, newline=""), delimiter=separator))
-        found = find_header(rows, how.header_row, name) if len(rows) <= len(records.ends) else None
-    if found is None:
-        return data, _Head(separator, 0, newline)
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator, lineterminator=newline).writerow(found.names)
-    cut = int(records.ends[found.row]) + 1
-    above = data.count(b"\n", 0, cut) - text.getvalue().count("\n")
-    return text.getvalue().encode() + data[cut:], _Head(separator, above, newline, found.notes)
+    records.refuse_binary()
+    delimiter = reading.delimiter or records.sniff()
+
+    n_looked_at = max(ROWS, reading.header_row or 0)
+    text = sample[: records.ends[:n_looked_at][-1] + 1].decode()
+    newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
+    header = None
+    # What the csv module cannot read, and quotes in the middle of cells, is refused with its line
+    # later on.
+    with suppress(csv.Error):
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        if len(rows) <= len(records.ends):
+            header = find_header(rows, reading.header_row, name)
+    if header is None:
+        return data, _Head(delimiter, 0, newline)
+
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter, lineterminator=newline).writerow(header.names)
+    written = stream.getvalue()
+    cells_start = int(records.ends[header.row]) + 1
+    n_above = data.count(b"\n", 0, cells_start) - written.count("\n")
+    head = _Head(delimiter, n_above, newline, header.notes)
+    return written.encode() + data[cells_start:], head
 
 
-def _read_records(records: _Records, separator: str, columns: Wanted) -> Table:
-    """All cells as text, without blank lines; a table of one column keeps them, as empty cells."""
-    name = records.name
-    records.check_text()
-    records.check_quotes(separator)
-    blank = records.check_widths(separator)
-    header = _names(records, separator)
-    refuse_duplicates(header, name)
-    if len(header) > MAX_COLUMNS:
+def _read_records(records: _Records, delimiter: str, columns: Wanted) -> Table:
+    """Read all cells as text, without blank lines.
+
+    A table of one column keeps blank lines, as empty cells.
+    """
+    records.refuse_binary()
+    records.refuse_stray_quotes(delimiter)
+    blank = records.blank_rows(delimiter)
+    all_names = _column_names(records, delimiter)
+    refuse_duplicates(all_names, records.name)
+    if len(all_names) > MAX_COLUMNS:
         raise TableError(
-            f"{name} has {len(header):,} columns; chary takes up to {MAX_COLUMNS:,}: select some."
+            f"{records.name} has {len(all_names):,} columns; chary takes up to {MAX_COLUMNS:,}: "
+            "select some."
         )
-    names = [column for column in header if column in set(columns)] if columns else header
-    places = [header.index(column) for column in names] if columns else None
+
+    names = all_names
+    places = None
+    if columns:
+        names = [name for name in all_names if name in set(columns)]
+        places = [all_names.index(name) for name in names]
     try:
         frame = pl.read_csv(
-            records.data, separator=separator, infer_schema=False, glob=False, columns=places
+            records.data, separator=delimiter, infer_schema=False, glob=False, columns=places
         )
         frame.columns = names
     except (Exception, pl.exceptions.PanicException) as error:
         raise TableError(
-            f"{name} is not a well-formed CSV ({reason(error)}); write it again."
+            f"{records.name} is not a well-formed CSV ({reason(error)}); write it again."
         ) from None
-    if len(blank) and len(header) > 1:
-        keep = np.ones(frame.height, dtype=bool)
-        keep[blank[blank < frame.height]] = False
-        frame = frame.filter(pl.Series(keep))
-    return Table(frame, name, separator)
+
+    if len(blank) and len(all_names) > 1:
+        is_filled = np.ones(frame.height, dtype=bool)
+        is_filled[blank[blank < frame.height]] = False
+        frame = frame.filter(pl.Series(is_filled))
+    return Table(frame, records.name, delimiter)
 
 
-def _names(records: _Records, separator: str) -> list[str]:
-    """Read the column names, which stand in the first record."""
+def _column_names(records: _Records, delimiter: str) -> list[str]:
+    """Read the column names from the first record."""
     text = records.data[: records.ends[0]].decode()
     try:
-        names = next(csv.reader(io.StringIO(text), delimiter=separator))
+        names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
         # The limit of the module holds for the process, and any library may have raised it.
         if max(map(len, names)) > _LONGEST_NAME:
             raise csv.Error(f"field larger than field limit ({_LONGEST_NAME})")
@@ -195,117 +222,128 @@ def _names(records: _Records, separator: str) -> list[str]:
         ) from None
 
 
-def _ends_of(data: bytes) -> tuple[int, int]:
-    """How long the first record with its newline is, and all whole ones together; 0 if there is none."""
+def _record_ends(data: bytes) -> tuple[int, int]:
+    """Return where the first record ends, and the last whole one; 0 without a whole record."""
     if b'"' not in data:
         return data.find(b"\n") + 1, data.rfind(b"\n") + 1
-    cells = np.frombuffer(data, np.uint8)
-    ends = _outside(np.flatnonzero(cells == _NEWLINE), np.flatnonzero(cells == _QUOTE))
-    return (int(ends[0]) + 1, int(ends[-1]) + 1) if len(ends) else (0, 0)
+    codes = np.frombuffer(data, np.uint8)
+    newlines = np.flatnonzero(codes == _NEWLINE)
+    ends = _outside_quotes(newlines, np.flatnonzero(codes == _QUOTE))
+    if not len(ends):
+        return 0, 0
+    return int(ends[0]) + 1, int(ends[-1]) + 1
 
 
-def _outside(positions: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Those of some positions that are outside quotes: after an even number of them."""
-    return positions[np.searchsorted(quotes, positions) % 2 == 0] if len(quotes) else positions
+def _outside_quotes(positions: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Keep positions after an even number of quotes: those that are not in a quoted cell."""
+    if not len(quotes):
+        return positions
+    n_quotes_before = np.searchsorted(quotes, positions)
+    return positions[n_quotes_before % 2 == 0]
 
 
 @dataclass(frozen=True)
 class _Records:
-    """A header and records, UTF-8, and where each ends: a newline outside quotes ends one."""
+    """A header and records, in UTF-8; a newline outside quotes ends a record."""
 
     data: bytes
-    cells: NDArray[np.uint8]  # the same, as numbers
+    codes: NDArray[np.uint8]  # the data as numbers
     name: str  # of the file
-    above: int  # lines of the file above the header
-    before: int  # and between the header and the rest of this part
+    n_above: int  # lines of the file above the header
+    n_between: int  # lines of the file between the header and the other records
     ends: NDArray[np.intp]  # (n_records,) position of the newline, or of the end of the file
-    quotes: NDArray[np.intp]  # (n_quotes,) their positions
+    quotes: NDArray[np.intp]  # (n_quotes,) positions
 
     @classmethod
-    def of(cls, data: bytes, name: str, above: int = 0, before: int = 0) -> _Records:
-        cells = np.frombuffer(data, np.uint8)
-        quotes = np.flatnonzero(cells == _QUOTE)
-        ends = _outside(np.flatnonzero(cells == _NEWLINE), quotes)
-        if not len(ends) or ends[-1] != len(cells) - 1:
-            ends = np.append(ends, len(cells))
-        return cls(data, cells, name, above, before, ends, quotes)
+    def of(cls, data: bytes, name: str, n_above: int = 0, n_between: int = 0) -> _Records:
+        codes = np.frombuffer(data, np.uint8)
+        quotes = np.flatnonzero(codes == _QUOTE)
+        ends = _outside_quotes(np.flatnonzero(codes == _NEWLINE), quotes)
+        if not len(ends) or ends[-1] != len(codes) - 1:
+            ends = np.append(ends, len(codes))
+        return cls(data, codes, name, n_above, n_between, ends, quotes)
 
     def where(self, position: int) -> str:
-        """The file, and its line that a byte stands in."""
-        line = self.data.count(b"\n", 0, position) + 1 + self.above
-        line += self.before if position > self.ends[0] else 0
+        """Name the file and the line of a byte."""
+        line = self.data.count(b"\n", 0, position) + 1 + self.n_above
+        if position > self.ends[0]:
+            line += self.n_between
         return f"{self.name}, line {line}"
 
     def widths(self, delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
-        """Number of cells of each of the first records."""
+        """Count the cells of each of the first records."""
         ends = self.ends[:n_records]
-        separators = _outside(
-            np.flatnonzero(self.cells[: int(ends[-1])] == ord(delimiter)), self.quotes
-        )
-        return np.diff(np.searchsorted(separators, ends), prepend=0) + 1
+        delimiters = np.flatnonzero(self.codes[: int(ends[-1])] == ord(delimiter))
+        n_before = np.searchsorted(_outside_quotes(delimiters, self.quotes), ends)
+        return np.diff(n_before, prepend=0) + 1
 
     def sniff(self) -> str:
-        """The delimiter that cuts most of the first records into the same number of cells."""
+        """Find the delimiter that cuts most of the first records into equally many cells."""
 
         def fit(delimiter: str) -> tuple[float, int]:
-            counts = np.bincount(self.widths(delimiter, 200))
-            usual = (
-                len(counts) - 1 - int(counts[::-1].argmax())
-            )  # of equally frequent widths the largest
-            return (counts[usual] / counts.sum(), usual) if usual > 1 else (0.0, 0)
+            counts = np.bincount(self.widths(delimiter, _SNIFFED_RECORDS))
+            # Of equally frequent widths, the largest.
+            usual_width = len(counts) - 1 - int(counts[::-1].argmax())
+            if usual_width < 2:
+                return 0.0, 0
+            return counts[usual_width] / counts.sum(), usual_width
 
         return max(_DELIMITERS, key=fit)
 
-    def check_text(self) -> None:
-        """Refuse what is no text, or in another encoding."""
-        nul = int(np.argmin(self.cells))
-        if self.cells[nul] == 0:
-            how = Parameter("encoding", "utf-16")
+    def refuse_binary(self) -> None:
+        """Refuse NUL characters: binary data, or another encoding."""
+        position = self.data.find(b"\0")
+        if position >= 0:
             raise TableError(
-                f"{self.where(nul)}: a NUL character, which text does not have; if it is UTF-16, pass {how}."
+                f"{self.where(position)}: a NUL character, which text does not have; if it is "
+                f"UTF-16, pass {Parameter('encoding', 'utf-16')}."
             )
 
-    def check_quotes(self, delimiters: str) -> None:
-        """Quotes must stand around whole cells."""
-        cells, quotes = self.cells, self.quotes
-        if not len(quotes):
+    def refuse_stray_quotes(self, delimiter: str) -> None:
+        """Refuse quotes that do not stand around whole cells."""
+        if not len(self.quotes):
             return
-        if len(quotes) % 2:
-            where = self.where(int(quotes[-1]))
+        if len(self.quotes) % 2:
+            where = self.where(int(self.quotes[-1]))
             raise TableError(
-                f"{where}: a quote is opened and never closed; close it, or double it if it is text."
+                f"{where}: a quote is opened and never closed; close it, or double it if it is "
+                "text."
             )
-        edges = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiters.encode()])
-        neighbour = quotes.copy()
-        neighbour[::2] -= 1  # of those that open
-        neighbour[1::2] += 1
-        outside = (neighbour < 0) | (neighbour >= len(cells))
-        stray = ~outside & ~edges[cells[np.clip(neighbour, 0, len(cells) - 1)]]
-        if stray.any():
-            where = self.where(int(quotes[stray.argmax()]))
+        # Before a quote that opens, and after one that closes, a cell or a doubled quote must end.
+        neighbours = self.quotes.copy()
+        neighbours[::2] -= 1
+        neighbours[1::2] += 1
+        is_edge = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiter.encode()])
+        is_inside = (neighbours >= 0) & (neighbours < len(self.codes))
+        is_stray = is_inside & ~is_edge[self.codes.take(neighbours, mode="clip")]
+        if is_stray.any():
+            where = self.where(int(self.quotes[is_stray.argmax()]))
             raise TableError(
                 f"{where}: a quote in the middle of a cell; put the cell in quotes and double it."
             )
 
-    def check_widths(self, delimiter: str) -> NDArray[np.intp]:
-        """Refuse ragged rows; return which rows are blank lines."""
+    def blank_rows(self, delimiter: str) -> NDArray[np.intp]:
+        """Find the rows that are blank lines; refuse rows of another width than the header."""
         widths = self.widths(delimiter)
         starts = np.concatenate([[0], self.ends[:-1] + 1])
         lengths = self.ends - starts
-        is_return = self.cells[np.minimum(starts, len(self.cells) - 1)] == _RETURN
-        blank = (lengths == 0) | ((lengths == 1) & is_return)
-        if blank[0]:
+        begins_with_return = self.codes.take(starts, mode="clip") == _RETURN
+        is_blank = (lengths == 0) | ((lengths == 1) & begins_with_return)
+        if is_blank[0]:
             raise TableError(
                 f"{self.where(0)}: blank where the column names should be; remove the blank line."
             )
-        ragged = np.flatnonzero((widths != widths[0]) & ~blank)
+
+        ragged = np.flatnonzero((widths != widths[0]) & ~is_blank)
         if len(ragged):
-            of_names = (
-                "" if ragged[0] > 1 or widths[1] < widths[0] else f", or {Parameter('header_row')}"
-            )
+            first = ragged[0]
+            remedy = f"{Parameter('delimiter')}"
+            # The header itself may be a title that stands above the column names.
+            if first == 1 and widths[1] > widths[0]:
+                remedy += f", or {Parameter('header_row')}"
             raise TableError(
-                f"{self.where(int(starts[ragged[0]]))}: {widths[ragged[0]]:,} cells where the header has "
-                f"{widths[0]:,}; quote cells that contain the delimiter, or pass the right one with "
-                f"{Parameter('delimiter')}{of_names}."
+                f"{self.where(int(starts[first]))}: {widths[first]:,} cells where the header has "
+                f"{widths[0]:,}; quote cells that contain the delimiter, or pass the right one "
+                f"with {remedy}."
             )
-        return np.flatnonzero(blank[1:])
+        return np.flatnonzero(is_blank[1:])

@@ -12,20 +12,40 @@ from contextlib import suppress
 from mmap import mmap
 from typing import Any
 
-_FOOTER_END = 8  # bytes: the length of the footer, and PAR1
+# Bytes at the end of a file: the length of the footer, and PAR1.
+_FOOTER_END = 8
 
 # Types of fields.
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_TRUE = 1
+_FALSE = 2
+_BYTE = 3
+_I16 = 4
+_I32 = 5
+_I64 = 6
+_DOUBLE = 7
+_BINARY = 8
+_LIST = 9
+_SET = 10
+_STRUCT = 12
 
-# Numbers of the fields that are looked at: of the footer, of a group of rows, of a column in it,
-# and of the header of a page.
-_ROW_GROUPS, _COLUMNS, _COLUMN = 4, 1, 3
-_N_VALUES, _PACKED_BYTES, _DATA_OFFSET, _DICTIONARY_OFFSET = 5, 7, 9, 11
-_PAGE_BYTES, _PACKED_PAGE_BYTES, _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 2, 3, 5, 7, 8
+# Numbers of fields: of the footer and of a group of rows, ...
+_ROW_GROUPS = 4
+_COLUMNS = 1
+_COLUMN = 3
+# ... of a column in a group, ...
+_N_VALUES = 5
+_PACKED_BYTES = 7
+_DATA_OFFSET = 9
+_DICTIONARY_OFFSET = 11
+# ... and of the header of a page.
+_PAGE_BYTES = 2
+_PACKED_PAGE_BYTES = 3
+_DATA_PAGE = 5
+_DICTIONARY_PAGE = 7
+_DATA_PAGE_2 = 8
 _N_PAGE_VALUES = 1
 
-
-# What reading bytes that are no footer, or no header of a page, may raise.
+# What reading may raise if the bytes are not a footer or the header of a page.
 _UNREADABLE = (IndexError, KeyError, AttributeError, TypeError, ValueError, RecursionError)
 
 
@@ -34,54 +54,57 @@ def has_sound_pages(data: bytes | mmap) -> bool:
 
     What cannot be read at all is for Polars to refuse.
     """
-    seen: set[int] = set()
+    seen_starts: set[int] = set()
     with suppress(*_UNREADABLE):
         footer_end = len(data) - _FOOTER_END
         footer_bytes = int.from_bytes(data[footer_end : footer_end + 4], "little")
         footer = _Compact(data, footer_end - footer_bytes).struct()
         for group in footer[_ROW_GROUPS]:
             for column in group[_COLUMNS]:
-                about = column[_COLUMN]
-                start = min(
-                    about[_DATA_OFFSET], about.get(_DICTIONARY_OFFSET) or about[_DATA_OFFSET]
-                )
+                chunk = column[_COLUMN]
+                data_start = chunk[_DATA_OFFSET]
+                start = min(data_start, chunk.get(_DICTIONARY_OFFSET) or data_start)
                 # Columns that share their pages could make a small file take for ever.
-                if start in seen:
+                if start in seen_starts:
                     continue
-                seen.add(start)
+                seen_starts.add(start)
                 with suppress(*_UNREADABLE):
-                    if not _is_sound(data, start, start + about[_PACKED_BYTES], about[_N_VALUES]):
+                    end = start + chunk[_PACKED_BYTES]
+                    if not _is_sound(data, start, end, chunk[_N_VALUES]):
                         return False
     return True
 
 
-def _is_sound(data: bytes | mmap, at: int, end: int, n_values: int) -> bool:
-    """Tell whether the pages of a column have no negative sizes, and no more values than the column."""
-    while at < end:
-        compact = _Compact(data, at)
+def _is_sound(data: bytes | mmap, start: int, end: int, n_values: int) -> bool:
+    """Tell whether the pages of a column are possible.
+
+    No size or count is negative, and no page has more values than the column.
+    """
+    while start < end:
+        compact = _Compact(data, start)
         header = compact.struct()
-        sizes = [header[_PAGE_BYTES], header[_PACKED_PAGE_BYTES]]
-        counts: list[int] = []
-        for field in (_DATA_PAGE, _DATA_PAGE_2, _DICTIONARY_PAGE):
-            if field in header:
-                counts += [number for number in header[field].values() if type(number) is int]
-        if min([*sizes, *counts]) < 0:
+        numbers = [header[_PAGE_BYTES], header[_PACKED_PAGE_BYTES]]
+        for page_type in (_DATA_PAGE, _DATA_PAGE_2, _DICTIONARY_PAGE):
+            for value in header.get(page_type, {}).values():
+                if type(value) is int:
+                    numbers.append(value)
+        if min(numbers) < 0:
             return False
+
         # A dictionary may hold values that no row has, but each takes a byte at least.
-        if (
-            _DICTIONARY_PAGE in header
-            and header[_DICTIONARY_PAGE][_N_PAGE_VALUES] > header[_PAGE_BYTES]
-        ):
-            return False
-        for field in (_DATA_PAGE, _DATA_PAGE_2):
-            if field in header and header[field][_N_PAGE_VALUES] > n_values:
+        if _DICTIONARY_PAGE in header:
+            n_entries = header[_DICTIONARY_PAGE][_N_PAGE_VALUES]
+            if n_entries > header[_PAGE_BYTES]:
                 return False
-        at = compact.at + header[_PACKED_PAGE_BYTES]
+        for page_type in (_DATA_PAGE, _DATA_PAGE_2):
+            if page_type in header and header[page_type][_N_PAGE_VALUES] > n_values:
+                return False
+        start = compact.at + header[_PACKED_PAGE_BYTES]
     return True
 
 
 class _Compact:
-    """Reads values in Thrift's compact protocol; an IndexError means that bytes are missing."""
+    """A cursor over values in Thrift's compact protocol; an IndexError means missing bytes."""
 
     def __init__(self, data: bytes | mmap, at: int) -> None:
         if at < 0:
@@ -97,11 +120,13 @@ class _Compact:
             head = self._byte()
             if head == 0:
                 return fields
-            # The number of a field is given by how much it is above the last, or in full.
-            number = number + (head >> 4) if head >> 4 else self._number()
+            # The number of a field is told by its distance from the last one, or in full.
+            distance = head >> 4
+            number = number + distance if distance else self._number()
             fields[number] = self._value(head & 15, in_struct=True)
 
     def _value(self, kind: int, in_struct: bool = False) -> Any:
+        """Read a value of a type; bytes are skipped."""
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE if in_struct else self._byte() == _TRUE
         if kind in (_I16, _I32, _I64):
@@ -112,7 +137,9 @@ class _Compact:
             return self.struct()
         if kind in (_LIST, _SET):
             head = self._byte()
-            length = head >> 4 if head >> 4 < 15 else self._varint()
+            length = head >> 4
+            if length == 15:  # it does not fit
+                length = self._varint()
             return [self._value(head & 15) for _ in range(length)]
         if kind in (_BYTE, _DOUBLE):
             return self._skip(1 if kind == _BYTE else 8)
@@ -129,6 +156,7 @@ class _Compact:
         self.at += n_bytes
 
     def _varint(self) -> int:
+        """Read a whole number in pieces of seven bits, the lowest first."""
         byte = self._byte()
         value = byte & 127
         shift = 7

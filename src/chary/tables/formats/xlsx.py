@@ -1,9 +1,9 @@
-"""Excel workbooks, of which one sheet is the table.
+"""Excel workbooks: one sheet is the table.
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at
-midnight as dates, moments of no day as times; a column that mixes these is text. Formulas are read
-as their results. Of merged cells the first has the value, and the others are empty. What it cannot
-keep as it is, it is given as text.
+midnight as dates, moments without a day as times; a column that mixes these is text. Formulas are
+read as their results. The first of merged cells has the value, the others are empty. What a
+workbook cannot keep exactly is written as text.
 """
 
 from __future__ import annotations
@@ -21,18 +21,9 @@ from xml.parsers import expat
 import polars as pl
 
 from chary._words import Parameter, shown
-from chary.tables.formats.base import (
-    ROWS,
-    Appender,
-    File,
-    Format,
-    Reading,
-    as_columns,
-    find_header,
-    opened_zip,
-    refuse_bomb,
-    with_added,
-)
+from chary.tables.formats.base import Appender, Format, Reading, as_columns, with_added
+from chary.tables.formats.files import File, opened_zip, refuse_bomb
+from chary.tables.formats.header import ROWS, Header, find_header
 from chary.tables.table import (
     Table,
     TableError,
@@ -42,139 +33,108 @@ from chary.tables.table import (
     refuse_duplicates,
 )
 
-_MOST_ROWS, _MOST_COLUMNS, _MOST_CHARACTERS = 2**20, 2**14, 2**15 - 1
-_WHOLE = 2**53  # beyond, a workbook keeps no whole number exactly
-_CELL_BYTES = 64  # of memory for each cell of a sheet, an empty one too: 56 to 61 were measured with fastexcel 0.21
+# What a worksheet has room for.
+_MOST_ROWS = 2**20
+_MOST_COLUMNS = 2**14
+_MOST_CHARACTERS = 2**15 - 1
+# Below this a workbook, which knows floats only, keeps whole numbers exactly.
+_EXACT_BELOW = 2**53
+# Bytes of memory for each cell of a worksheet, an empty one too: 56 to 61 were measured with
+# fastexcel 0.21.
+_CELL_BYTES = 64
+# The days of a time without a day.
+_NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))
+# Before this day, workbooks count days in two ways.
+_FIRST_DAY = datetime.date(1900, 3, 1)
+_NUMBER_FORMATS = {
+    pl.Date: "yyyy-mm-dd",
+    pl.Datetime: "yyyy-mm-dd hh:mm:ss.000",
+    pl.Time: "hh:mm:ss.000",
+}
+# What fastexcel says of a column that mixes types.
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
-_NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))  # of a time alone
-_FIRST_DAY = datetime.date(1900, 3, 1)  # before, workbooks count days in two ways
-_MOMENTS = {pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss.000", pl.Time: "hh:mm:ss.000"}
+_NAMED_SHEETS = 12  # worksheets that a sentence lists
 
 
 class Xlsx(Format):
-    """A workbook is a ZIP archive: whether one is, is looked up in it."""
+    """A workbook is a ZIP archive; ``File.unpacked`` refuses other archives."""
 
-    name, words, endings = "xlsx", "an Excel workbook", (".xlsx", ".xlsm")
+    name = "xlsx"
+    words = "an Excel workbook"
+    endings = (".xlsx", ".xlsm")
     begins = b"PK"
     in_batches = False
 
-    def read(self, file: File, how: Reading) -> Table:
-        frame, notes = _read_sheet(file.read(), file.name, how)
+    def read(self, file: File, reading: Reading) -> Table:
+        """Read all rows of a worksheet."""
+        frame, notes = _read_worksheet(file.read(), file.name, reading)
         return Table(frame, file.name, format=self.name, notes=notes)
 
     def holds(self, dtype: pl.DataType) -> bool:
+        """Tell whether a cell can keep values of a type, as text at least."""
         return can_be_text(dtype) and dtype != pl.Duration
 
     def refuse_unwritable(self, frame: pl.DataFrame) -> None:
-        """Refuse what a sheet has no room for, and any table where the package to write one is absent."""
+        """Refuse what a worksheet has no room for, or any table without the package to write it."""
         _xlsxwriter()
-        why, other = "", f"choose another format with {Parameter('format')}"
+        why = ""
         if frame.height >= _MOST_ROWS or frame.width > _MOST_COLUMNS:
-            why = f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has room for"
+            why = (
+                f"{frame.height:,} rows and {frame.width:,} columns are more than a sheet has "
+                "room for"
+            )
         for cells in frame.select(pl.col(pl.String)):
             if (cells.str.len_chars() > _MOST_CHARACTERS).any():
-                why = f"column {shown(cells.name)} holds a text of more than {_MOST_CHARACTERS:,} characters"
+                why = (
+                    f"column {shown(cells.name)} holds a text of more than {_MOST_CHARACTERS:,} "
+                    "characters"
+                )
         if why:
-            raise TableError(f"An Excel workbook cannot hold this table: {why}; {other}.")
+            raise TableError(
+                f"An Excel workbook cannot hold this table: {why}; choose another format with "
+                f"{Parameter('format')}."
+            )
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        return _Sheet(stream)
+        """Open a stream that takes rows bit by bit."""
+        return _WorkbookAppender(stream)
 
 
-class _Sheet(Appender):
-    """Written at once; it has no more than a million rows."""
+class _WorkbookAppender(Appender):
+    """Collects the rows, at most a million, and writes them at the end."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.parts = stream, list[pl.DataFrame]()
+        self.stream = stream
+        self.frames: list[pl.DataFrame] = []
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
-        self.parts.append(with_added(table.frame, as_columns(added)))
+        self.frames.append(with_added(table.frame, as_columns(added)))
 
     def close(self) -> None:
-        """A workbook of one sheet, in which no text is a formula."""
-        frame = pl.concat(self.parts)
+        """Write a workbook of one worksheet, in which no text is a formula."""
+        frame = pl.concat(self.frames)
         Xlsx().refuse_unwritable(frame)
-        as_text = {
+        options = {
+            "in_memory": True,
             "strings_to_numbers": False,
             "strings_to_formulas": False,
             "strings_to_urls": False,
         }
-        whole = io.BytesIO()  # the package goes back and forth, which a compressed file does not
-        with _xlsxwriter().Workbook(whole, {"in_memory": True, **as_text}) as workbook:
-            sheet = workbook.add_worksheet("table")
-            for j, cells in enumerate(frame):
-                sheet.write_string(0, j, cells.name)
-                write, cells = (
-                    (sheet.write, cells)
-                    if _is_kept(cells)
-                    else (sheet.write_string, cells.cast(pl.String))
-                )
-                form = next(
-                    (text for dtype, text in _MOMENTS.items() if cells.dtype == dtype), None
-                )
-                how = form and workbook.add_format({"num_format": form})
+        # The package goes back and forth in the file, which a compressed one does not allow.
+        seekable = io.BytesIO()
+        with _xlsxwriter().Workbook(seekable, options) as workbook:
+            worksheet = workbook.add_worksheet("table")
+            for j, column in enumerate(frame):
+                worksheet.write_string(0, j, column.name)
+                is_exact = _can_keep(column)
+                cells = column if is_exact else column.cast(pl.String)
+                write = worksheet.write if is_exact else worksheet.write_string
+                number_format = _NUMBER_FORMATS.get(cells.dtype.base_type())
+                style = number_format and workbook.add_format({"num_format": number_format})
                 for i, value in enumerate(cells, start=1):  # the package writes cell by cell
                     if value is not None:
-                        write(i, j, value, how)
-        self.stream.write(whole.getvalue())
-
-
-def _read_sheet(data: bytes, name: str, how: Reading) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The cells of a sheet, and what there is to say of how they were read."""
-    try:
-        import fastexcel
-    except ImportError:
-        raise TableError(
-            f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'."
-        ) from None
-    try:
-        data = _checked(data, name)
-        reader = fastexcel.read_excel(data)
-        found = _sheet_name(reader.sheet_names, how.sheet, name)
-        extent = _extent(_sheet_xml(data, found))
-        refuse_beyond_memory(
-            f"Sheet {shown(found)} of {name}",
-            extent.n_cells * _CELL_BYTES,
-            f"its cells reach to row {extent.last_row:,} and column {extent.last_column:,}: delete those outside "
-            "the table",
-        )
-        n_head = max(ROWS, how.header_row or 0)
-        top = reader.load_sheet(
-            found, header_row=None, skip_rows=0, n_rows=n_head, dtypes="string"
-        ).to_polars()
-        if not top.width:
-            raise TableError(
-                f"Sheet {shown(found)} of {name} is empty; chary needs a header and rows."
-            )
-        rows = [["" if text is None else str(text) for text in row] for row in top.iter_rows()]
-        header = find_header(rows, how.header_row, name)
-        names, first, above = (
-            (rows[0], 1, ()) if header is None else (header.names, header.row + 1, header.notes)
-        )
-        cells, mixed = _load(reader, found, first)
-    except TableError:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        raise TableError(
-            f"{name} is a damaged Excel workbook ({reason(error)}); save it again."
-        ) from None
-    notes = list(above)
-    refuse_duplicates(names, f"{name}, sheet {shown(found)}")
-    if not cells.height:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), tuple(notes)
-    notes += [
-        f"Column {shown(names[j])} of {name} mixes several types: it is read and written as text."
-        for j in mixed
-    ]
-    if extent.merged_to > first:  # a merged title above the column names is none of them
-        notes.append(
-            f"Sheet {shown(found)} of {name} has merged cells: the first cell of a range has its value, and the "
-            "others are empty; unmerge and fill them if each row should have it."
-        )
-    frame = pl.DataFrame(
-        [_typed(column).alias(own) for own, column in zip(names, cells, strict=True)]
-    )
-    return frame, tuple(notes)
+                        write(i, j, value, style)
+        self.stream.write(seekable.getvalue())
 
 
 def _xlsxwriter() -> Any:
@@ -185,42 +145,139 @@ def _xlsxwriter() -> Any:
     return xlsxwriter
 
 
+def _can_keep(cells: pl.Series) -> bool:
+    """Tell whether a workbook keeps the values of a column exactly.
+
+    It does not keep whole numbers of more than 15 digits, and moments before 1900, finer than a
+    millisecond, or in a time zone.
+    """
+    dtype = cells.dtype
+    if dtype.is_numeric():
+        numbers = cells.cast(pl.Float64)
+        is_float = dtype.is_float()
+        is_small = not dtype.is_decimal() and bool((numbers.abs() < _EXACT_BELOW).all())
+        return (is_float or is_small) and bool(numbers.is_finite().all())
+    if dtype == pl.Date:
+        return bool((cells >= _FIRST_DAY).all())
+    if isinstance(dtype, pl.Datetime):
+        is_recent = dtype.time_zone is None and (cells.dt.date() >= _FIRST_DAY).all()
+        return bool(is_recent) and _is_in_milliseconds(cells)
+    return dtype == pl.Boolean or (dtype == pl.Time and _is_in_milliseconds(cells))
+
+
+def _is_in_milliseconds(cells: pl.Series) -> bool:
+    return bool((cells.dt.microsecond() % 1000 == 0).all())
+
+
+def _read_worksheet(
+    data: bytes, name: str, reading: Reading
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read the cells of a worksheet, with notes on how they were read."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise TableError(
+            f"{name} is an Excel workbook; to read it, pip install 'chary[excel]'."
+        ) from None
+    try:
+        data = _checked(data, name)
+        reader = fastexcel.read_excel(data)
+        worksheet = _choose_worksheet(reader.sheet_names, reading.sheet, name)
+        extent = _extent(_worksheet_xml(data, worksheet))
+        refuse_beyond_memory(
+            f"Sheet {shown(worksheet)} of {name}",
+            extent.n_cells * _CELL_BYTES,
+            f"its cells reach to row {extent.last_row:,} and column {extent.last_column:,}: "
+            "delete those outside the table",
+        )
+        header = _read_header(reader, worksheet, reading.header_row, name)
+        first_row = header.row + 1
+        cells, mixed = _load(reader, worksheet, first_row)
+    except TableError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        raise TableError(
+            f"{name} is a damaged Excel workbook ({reason(error)}); save it again."
+        ) from None
+
+    names = header.names
+    refuse_duplicates(names, f"{name}, sheet {shown(worksheet)}")
+    if cells.height == 0:
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), header.notes
+    notes = list(header.notes)
+    for j in mixed:
+        notes.append(
+            f"Column {shown(names[j])} of {name} mixes several types: it is read and written as "
+            "text."
+        )
+    if extent.merged_to > first_row:  # a merged title above the column names does not matter
+        notes.append(
+            f"Sheet {shown(worksheet)} of {name} has merged cells: the first cell of a range has "
+            "its value, and the others are empty; unmerge and fill them if each row should have it."
+        )
+    columns = [_narrowed(column).alias(name) for name, column in zip(names, cells, strict=True)]
+    return pl.DataFrame(columns), tuple(notes)
+
+
+def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str) -> Header:
+    """Find the column names in the first rows of a worksheet."""
+    top = reader.load_sheet(
+        worksheet,
+        header_row=None,
+        skip_rows=0,
+        n_rows=max(ROWS, header_row or 0),
+        dtypes="string",
+    ).to_polars()
+    if top.width == 0:
+        raise TableError(
+            f"Sheet {shown(worksheet)} of {name} is empty; chary needs a header and rows."
+        )
+    rows = [list(row) for row in top.fill_null("").iter_rows()]
+    return find_header(rows, header_row, name) or Header(rows[0], 0, ())
+
+
 def _checked(data: bytes, name: str) -> bytes:
-    """The workbook anew, not compressed: what it says of its sizes is known to be true."""
-    total, anew, seen = 0, io.BytesIO(), set[str]()
-    with opened_zip(io.BytesIO(data), name) as archive, zipfile.ZipFile(anew, "w") as copy:
+    """Write a workbook anew, not compressed, so that the sizes that it claims are true."""
+    copied = io.BytesIO()
+    total = 0
+    seen_names: set[str] = set()
+    with opened_zip(io.BytesIO(data), name) as archive, zipfile.ZipFile(copied, "w") as copy:
         for member in archive.infolist():
-            if _part_name(member.filename) in seen:
+            part_name = _part_name(member.filename)
+            if part_name in seen_names:
                 raise TableError(
                     f"{name} is a damaged Excel workbook (two parts have one name); save it again."
                 )
-            seen.add(_part_name(member.filename))
+            seen_names.add(part_name)
             total += member.file_size
             refuse_bomb(total, len(data), name)
             if member.flag_bits & 1:
                 raise TableError(f"{name} is locked with a password; save it without one.")
             copy.writestr(zipfile.ZipInfo(member.filename), archive.read(member))
-    return anew.getvalue()
+    return copied.getvalue()
 
 
-def _sheet_name(names: list[str], sheet: str | None, name: str) -> str:
-    if sheet is None and len(names) == 1:
-        return names[0]
-    held = ", ".join(shown(one, 40) for one in names[:12]) + (", ..." if len(names) > 12 else "")
+def _choose_worksheet(worksheets: list[str], sheet: str | None, name: str) -> str:
+    """Return the worksheet that was asked for, or the only one."""
+    if sheet is None and len(worksheets) == 1:
+        return worksheets[0]
+    if sheet is not None and sheet in worksheets:
+        return sheet
+    listing = ", ".join(shown(worksheet, 40) for worksheet in worksheets[:_NAMED_SHEETS])
+    if len(worksheets) > _NAMED_SHEETS:
+        listing += ", ..."
     if sheet is None:
-        raise TableError(f"{name} has the sheets {held}; name one with {Parameter('sheet')}.")
-    if sheet not in names:
-        raise TableError(f"{name} has no sheet {shown(sheet)}; it has {held}.")
-    return sheet
+        raise TableError(f"{name} has the sheets {listing}; name one with {Parameter('sheet')}.")
+    raise TableError(f"{name} has no sheet {shown(sheet)}; it has {listing}.")
 
 
 class _Extent(NamedTuple):
-    """How far the cells of a sheet reach; rows and columns count from 1."""
+    """How far the cells of a worksheet reach; rows and columns count from 1."""
 
     last_row: int
     first_column: int
     last_column: int
-    merged_to: int  # the last row of all merged ranges; 0: there is none
+    merged_to: int  # the last row of all merged ranges; 0 without any
 
     @property
     def n_cells(self) -> int:
@@ -229,24 +286,27 @@ class _Extent(NamedTuple):
 
 
 def _extent(xml: bytes) -> _Extent:
-    """Look over the XML of a sheet without keeping a cell of it."""
-    filled_rows, filled_columns = {0}, set[int]()
-    row = column = merged_to = 0
+    """Look over the XML of a worksheet without keeping a cell of it."""
+    filled_rows = {0}
+    filled_columns: set[int] = set()
+    row = 0
+    column = 0
+    merged_to = 0
 
     def start(element: str, attributes: dict[str, str]) -> None:
         nonlocal row, column, merged_to
-        kind = element.rpartition(":")[2]
-        if kind == "row":
+        tag = element.rpartition(":")[2]  # without its namespace
+        if tag == "row":
             row = int(attributes.get("r", row + 1))
             column = 0
-        elif kind == "c":
+        elif tag == "c":
             column += 1
             if "r" in attributes:
                 row, column = _row_and_column(attributes["r"])
-        elif kind in ("v", "is"):  # without one of these a cell has a format and no content
+        elif tag in ("v", "is"):  # without one of these a cell has a format and no content
             filled_rows.add(row)
             filled_columns.add(column)
-        elif kind == "mergeCell":
+        elif tag == "mergeCell":
             last_cell = attributes["ref"].rpartition(":")[2]
             merged_to = max(merged_to, _row_and_column(last_cell)[0])
 
@@ -254,7 +314,10 @@ def _extent(xml: bytes) -> _Extent:
     parser.StartElementHandler = start
     parser.Parse(xml, True)
     return _Extent(
-        max(filled_rows), min(filled_columns, default=1), max(filled_columns, default=0), merged_to
+        last_row=max(filled_rows),
+        first_column=min(filled_columns, default=1),
+        last_column=max(filled_columns, default=0),
+        merged_to=merged_to,
     )
 
 
@@ -270,24 +333,30 @@ def _row_and_column(reference: str) -> tuple[int, int]:
 
 @cache
 def _column_number(letters: str) -> int:
+    """Count columns from A, which is 1."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + ord(letter) - ord("A") + 1
     return number
 
 
-def _sheet_xml(data: bytes, sheet: str) -> bytes:
-    """Find the part of a workbook that holds a sheet, as the reader of the cells does."""
+def _worksheet_xml(data: bytes, worksheet: str) -> bytes:
+    """Find the part of a workbook that holds a worksheet, as the reader of the cells does."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {_part_name(member): member for member in archive.namelist()}
-        book = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
+        workbook = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
         links = ElementTree.fromstring(archive.read(parts["xl/_rels/workbook.xml.rels"]))
+
+        # The workbook gives each worksheet the id of a link, and the link the path of a part.
+        element = next(
+            element
+            for element in workbook.iter()
+            if element.tag.endswith("}sheet") and element.get("name") == worksheet
+        )
+        link_id = next(value for key, value in element.items() if key.endswith("}id"))
         targets = {link.get("Id"): link.get("Target", "") for link in links}
-        sheets = [element for element in book.iter() if element.tag.endswith("}sheet")]
-        wanted = next(element for element in sheets if element.get("name") == sheet)
-        link_id = next(value for key, value in wanted.items() if key.endswith("}id"))
-        target = targets[link_id].removeprefix("/").removeprefix("xl/")
-        return archive.read(parts[_part_name(f"xl/{target}")])
+        path = targets[link_id].removeprefix("/").removeprefix("xl/")
+        return archive.read(parts[_part_name(f"xl/{path}")])
 
 
 def _part_name(member: str) -> str:
@@ -295,53 +364,38 @@ def _part_name(member: str) -> str:
     return member.lower().replace("\\", "/")
 
 
-def _load(reader: Any, sheet: str, first: int) -> tuple[pl.DataFrame, list[int]]:
-    """The cells from a row on, and which columns mix types and are text therefore."""
+def _load(reader: Any, worksheet: str, first_row: int) -> tuple[pl.DataFrame, list[int]]:
+    """Read the cells from a row on; the columns returned mix types and are text therefore."""
     mixed: dict[int, str] = {}
     while True:
-        how = {
-            "header_row": None,
-            "skip_rows": first,
-            "schema_sample_rows": None,
-            "dtypes": mixed or None,
-        }
         try:
-            return reader.load_sheet(sheet, dtype_coercion="strict", **how).to_polars(), sorted(
-                mixed
+            cells = reader.load_sheet(
+                worksheet,
+                header_row=None,
+                skip_rows=first_row,
+                schema_sample_rows=None,
+                dtypes=mixed or None,
+                dtype_coercion="strict",
             )
-        except Exception as error:  # the package says of one column at a time that it mixes types
-            found = _MIXED.search(str(error))
-            if found is None or int(found[1]) in mixed:
+            return cells.to_polars(), sorted(mixed)
+        except Exception as error:
+            # The package names one mixed column at a time.
+            match = _MIXED.search(str(error))
+            if match is None or int(match[1]) in mixed:
                 raise
-            mixed[int(found[1])] = "string"
+            mixed[int(match[1])] = "string"
 
 
-def _typed(cells: pl.Series) -> pl.Series:
-    """A column in the narrowest type that says the same."""
+def _narrowed(cells: pl.Series) -> pl.Series:
+    """Cast a column to the narrowest type that says the same."""
     if cells.null_count() == len(cells):
         return cells.cast(pl.String)
     if cells.dtype == pl.Float64:
-        whole = bool(((cells == cells.floor()) & (cells.abs() < _WHOLE)).all())
-        return cells.cast(pl.Int64) if whole else cells
+        is_whole = (cells == cells.floor()) & (cells.abs() < _EXACT_BELOW)
+        return cells.cast(pl.Int64) if is_whole.all() else cells
     if cells.dtype == pl.Datetime:
         if cells.dt.date().is_in(_NO_DAY).all():
             return cells.dt.time()
-        return cells.dt.date() if bool((cells.dt.time() == datetime.time(0)).all()) else cells
+        is_midnight = cells.dt.time() == datetime.time(0)
+        return cells.dt.date() if is_midnight.all() else cells
     return cells
-
-
-def _is_kept(cells: pl.Series) -> bool:
-    """Whether a workbook keeps a column as it is: not so numbers of more digits, and moments finer or older."""
-    dtype, kept = cells.dtype, True
-    if dtype.is_numeric():
-        kept = not dtype.is_decimal() and bool(
-            (cells.cast(pl.Float64).abs() < _WHOLE).all() or dtype.is_float()
-        )
-        kept = kept and bool(cells.cast(pl.Float64).is_finite().all())
-    if dtype in (pl.Date, pl.Datetime):
-        kept = getattr(dtype, "time_zone", None) is None and bool(
-            (cells.dt.date() >= _FIRST_DAY).all()
-        )
-    if dtype in (pl.Datetime, pl.Time):
-        kept = kept and bool((cells.dt.microsecond() % 1000 == 0).all())
-    return kept and (dtype.is_numeric() or dtype in (pl.Boolean, *_MOMENTS))

@@ -1,0 +1,114 @@
+"""Finding the row of a sheet or a text table that holds the column names."""
+
+from __future__ import annotations
+
+from statistics import mode
+from typing import NamedTuple
+
+from chary._words import Parameter, listed, shown
+from chary.options import flag_of
+from chary.tables.table import TableError
+
+ROWS = 50  # first rows, which are looked at
+_MOST_ABOVE = 20  # rows above the column names
+_NAMED_COLUMNS = 5  # columns without a name that a note lists
+
+Rows = list[list[str]]
+
+
+class Header(NamedTuple):
+    """The column names, and where they were found."""
+
+    names: list[str]
+    row: int  # of the names, from 0: cells begin below it
+    notes: tuple[str, ...]
+
+
+def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
+    """Find the column names in the first rows; None if they are the first row, unchanged.
+
+    Rows above them are blank, or fill at most half of the columns, as a title does, or are set off
+    by a blank row.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        The first rows, as cells of text.
+    header_row : int or None
+        The row of the names, counted from 1, if the user says which it is.
+    name : str
+        Name of the file.
+
+    >>> rows = [["Sales 2024", "", ""], ["id", "city", "sum"], ["1", "Ulm", "20"]]
+    >>> find_header(rows, None, "a.csv").names
+    ['id', 'city', 'sum']
+    """
+    texts = [[cell.strip() for cell in row] for row in rows]
+    if header_row is None:
+        row = _first_row_of_names(texts, rows)
+    else:
+        row = header_row - 1
+        if row >= len(texts) or not any(texts[row]):
+            why = "is empty" if row < len(texts) else "is not among the first rows"
+            raise TableError(
+                f"Row {header_row} of {name} {why}; pass the row of the column names with "
+                f"{Parameter('header_row')}."
+            )
+
+    names = list(rows[row])
+    unnamed = [place for place, text in enumerate(names) if not text.strip()]
+    if row == 0 and len(unnamed) < 2:
+        return None
+
+    notes = []
+    if row > 0 and header_row is None:
+        notes.append(
+            f"The column names of {name} were found in row {row + 1}; if not, pass "
+            f"{flag_of('header_row')}."
+        )
+    if len(unnamed) > 1:
+        for place in unnamed:
+            names[place] = f"column {place + 1}"
+        listing = [shown(names[place]) for place in unnamed[:_NAMED_COLUMNS]]
+        if len(unnamed) > _NAMED_COLUMNS:
+            listing.append("so on")
+        notes.append(
+            f"{len(unnamed):,} columns of {name} have no name; they are called {listed(listing)}."
+        )
+    return Header(names, row, tuple(notes))
+
+
+def _first_row_of_names(texts: Rows, rows: Rows) -> int:
+    """Find the first row that may hold names; 0 if none can be told from data."""
+    width = max((len(row) for row in texts[:ROWS]), default=0)
+    texts = [row + [""] * (width - len(row)) for row in texts]
+    columns = zip(*texts[:ROWS], strict=True)
+    n_used = sum(any(cells) for cells in columns)
+
+    for place, row in enumerate(texts[:_MOST_ABOVE]):
+        n_filled = sum(map(bool, row))
+        is_set_off = place + 1 < len(texts) and not any(texts[place + 1])
+        if is_set_off and n_filled < n_used:
+            continue
+
+        is_wide = 2 * n_filled > n_used
+        # Of two columns, one may be all that a wrong delimiter leaves of a header.
+        may_be_cut = n_filled > 0 and n_used < 3
+        if is_wide or (may_be_cut and len(rows[place]) < _usual_length(rows)):
+            has_title = any(map(any, texts[:place]))
+            return 0 if has_title and not _are_names(texts, place) else place
+    return 0
+
+
+def _usual_length(rows: Rows) -> int:
+    return mode(len(row) for row in rows[:ROWS] if row)
+
+
+def _are_names(texts: Rows, place: int) -> bool:
+    """Tell whether a row may hold names: no numbers, and no text that its column repeats below."""
+    columns = zip(*texts[place:ROWS], strict=True)
+    return not any(name and (_is_number(name) or name in cells) for name, *cells in columns)
+
+
+def _is_number(cell: str) -> bool:
+    return any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
