@@ -1,4 +1,4 @@
-"""The paper's theory: linear heads for two classes, solved exactly, and the bounds on their diversity."""
+"""The paper's theory: linear heads, solved exactly, and bounds on their diversity."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Check(NamedTuple):
-    """Whether a condition on the lambdas holds; true or false itself, so that it can follow an ``if``."""
+    """Whether a condition on the lambdas holds; it can follow an ``if``."""
 
     holds: bool
     smallest_lambda: float  # the condition holds when all lambdas are equal and above this
@@ -30,7 +30,7 @@ class Check(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """Both sides of a lower bound on the diversity, and the figure that decides whether it applies."""
+    """Both sides of a lower bound on the diversity, and what decides whether it applies."""
 
     value: float  # the right-hand side
     diversity: float  # the left-hand side, gamma * diversity
@@ -38,11 +38,12 @@ class Bound(NamedTuple):
 
     @property
     def applies(self) -> bool:
+        """Whether the paper's assumption holds."""
         return self.regularization >= 1
 
 
 class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
-    """Ridge classifiers that fit the labelled rows and are pushed apart on the others, solved exactly.
+    """Ridge classifiers that fit labelled rows and differ on unlabelled ones, solved exactly.
 
     With labels y in {-1, +1} and M heads h_m(x) = w_m^T x, ``fit`` finds the stationary point of
     the paper's Problem (P)::
@@ -52,9 +53,9 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
              + gamma / (n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k     agreement
 
     by one linear system. It is the minimiser when L is strictly convex (``strictly_convex()``), and
-    a saddle point otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: for
-    heads that differ give each its own. There is no intercept: the rows are centred, as in the
-    paper, and the labels are not.
+    a saddle point otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: give
+    each head its own lambda if they are to differ. There is no intercept: the rows are centred, as
+    in the paper, and the labels are not.
 
     Parameters
     ----------
@@ -79,11 +80,11 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     lambdas_ : ndarray of shape (n_heads,)
         The lambda of each head.
     mean_ : ndarray of shape (n_features,)
-        What is subtracted from every row.
+        Subtracted from every row.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (d,)
-        Their names, when X had names.
+        Names of the features, if X had names.
 
     See Also
     --------
@@ -91,13 +92,14 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    ``loss``, ``gradient`` and the bounds are about the rows of ``fit``. The system has M d equations: up to about
-    a thousand take seconds.
+    ``loss``, ``gradient`` and the bounds are about the rows of ``fit``. The system has M d
+    equations: up to about a thousand take seconds.
 
     References
     ----------
-    .. [1] Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample Selection Bias,
-       AISTATS 2024. What its theory says and does not say: ``docs/explanation/theory.md``.
+    .. [1] Leveraging Ensemble Diversity for Robust Self-Training in the Presence of Sample
+       Selection Bias, AISTATS 2024. What its theory says and does not say:
+       ``docs/explanation/theory.md``.
 
     Examples
     --------
@@ -144,7 +146,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n, n_features)
             All rows, labelled or not.
         y : array-like of shape (n,)
-            Two classes, and the marker or a missing value where there is no label.
+            Two classes; the marker or a missing value in unlabelled rows.
 
         Returns
         -------
@@ -162,84 +164,93 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
             )
         self.lambdas_ = _lambdas(self.regularization, self.n_heads)
         self.mean_ = rows.mean(axis=0)
-        inside, outside = rows[labeled] - self.mean_, rows[~labeled] - self.mean_
-        self._inside = inside.T @ inside / len(inside)  # A, (d, d)
-        self._outside = outside.T @ outside / max(1, len(outside))  # B / (gamma / (M - 1)), (d, d)
-        self._slope = inside.T @ (2.0 * codes[labeled] - 1) / len(inside)  # b, (d,)
-        B, M = self._coupling * self._outside, self.n_heads
-        # H = diag_m(lambda_m I + A - B) + (1 1^T) x B: M times the loss is w^T H w - 2 b^T (w_1 +
-        # ... + w_M) + M.
-        blocks = np.kron(np.diag(self.lambdas_), np.eye(len(B))) + np.kron(
-            np.eye(M), self._inside - B
-        )
-        self._hessian = blocks + np.kron(np.ones((M, M)), B)  # (M d, M d)
-        self.coef_ = _solution(self._hessian, np.tile(self._slope, M)).reshape(M, -1)
+
+        X_l = rows[labeled] - self.mean_  # (n_l, d)
+        X_u = rows[~labeled] - self.mean_  # (n_u, d)
+        y_l = 2.0 * codes[labeled] - 1  # (n_l,) in {-1, +1}
+        self._labeled_scatter = X_l.T @ X_l / len(X_l)  # A = X_l^T X_l / n_l, (d, d)
+        self._unlabeled_scatter = X_u.T @ X_u / max(1, len(X_u))  # X_u^T X_u / n_u, (d, d)
+        self._slope = X_l.T @ y_l / len(X_l)  # b = X_l^T y_l / n_l, (d,)
+
+        # The Hessian is H = diag_m(lambda_m I + A - B) + (1 1^T) x B, with which
+        # M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M for the heads w one after another.
+        M = self.n_heads
+        B = self._coupling * self._unlabeled_scatter
+        ridge = np.kron(np.diag(self.lambdas_), np.eye(len(B)))
+        fidelity = np.kron(np.eye(M), self._labeled_scatter - B)
+        self._hessian = ridge + fidelity + np.kron(np.ones((M, M)), B)  # (M d, M d)
+        self._right_side = np.tile(self._slope, M)  # b for each head, (M d,)
+        self.coef_ = _solve(self._hessian, self._right_side).reshape(M, -1)
+
         if self._curvature < 0:
             warnings.warn(
-                f"The loss is not convex with lambdas of {self.lambdas_.min():g} to {self.lambdas_.max():g}: "
-                "coef_ is a saddle point and there is no minimum. Lower gamma, or raise regularization: "
-                f"lambdas above {self.strictly_convex().smallest_lambda:.6g} make it strictly convex.",
+                f"The loss is not convex with lambdas of {self.lambdas_.min():g} to "
+                f"{self.lambdas_.max():g}: coef_ is a saddle point and there is no minimum. Lower "
+                "gamma, or raise regularization: lambdas above "
+                f"{self.strictly_convex().smallest_lambda:.6g} make it strictly convex.",
                 stacklevel=2,
             )
         return self
 
     def head_decision_function(self, X: ArrayLike) -> Array:
-        """Score of each head for each row, h_m(x) = w_m^T x, of shape (n, n_heads)."""
+        """Compute the score h_m(x) = w_m^T x of each head, of shape (n, n_heads)."""
         check_is_fitted(self)
         rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return (rows - self.mean_) @ self.coef_.T
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Mean score of the heads, of shape (n,); positive means ``classes_[1]``."""
+        """Average the scores of the heads, (n,); positive means ``classes_[1]``."""
         return self.head_decision_function(X).mean(axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class that the mean score points to, for each row."""
+        """Predict the class of each row by the sign of the mean score."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(np.intp)]
 
     def agreement(self, X: ArrayLike) -> Array:
-        """Mean product of the scores of two distinct heads, of shape (n,).
+        """Average the products of the scores of two distinct heads, of shape (n,).
 
         1/(M (M - 1)) sum_{m != k} h_m(x) h_k(x), the linear counterpart of T-similarity. It is not
-        confined to [0, 1]: negative where the heads contradict each other.
+        confined to [0, 1], and negative if the heads contradict each other.
         """
-        scores = self.head_decision_function(X)
-        return (scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)) / (
-            self.n_heads * (self.n_heads - 1)
-        )
+        scores = self.head_decision_function(X)  # (n, M)
+        products = scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)
+        return products / (self.n_heads * (self.n_heads - 1))
 
     def diversity(self, W: ArrayLike | None = None) -> float:
-        """The paper's diversity, -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k: minus the mean agreement.
+        """Compute the paper's diversity, minus the mean agreement.
 
-        On the unlabelled training rows (0 without any), at W of shape (n_features, n_heads) or at
-        the solution.
+        -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k on the unlabelled training rows (0
+        without any), at W of shape (n_features, n_heads) or at the solution.
         """
         W = self._heads(W)
         total = W.sum(axis=1)
-        agreement = total @ self._outside @ total - np.sum(W * (self._outside @ W))
+        agreement = total @ self._unlabeled_scatter @ total
+        agreement -= np.sum(W * (self._unlabeled_scatter @ W))
         return -float(agreement) / (self.n_heads * (self.n_heads - 1))
 
     def loss(self, W: ArrayLike | None = None) -> float:
-        """L of Problem (P) on the training rows, at W of shape (n_features, n_heads) or at the solution."""
-        w = self._heads(W).T.ravel()
-        return (
-            float(w @ self._hessian @ w - 2 * np.tile(self._slope, self.n_heads) @ w) / self.n_heads
-            + 1
-        )
+        """Compute L of Problem (P) on the training rows.
+
+        At W of shape (n_features, n_heads), or at the solution.
+        """
+        w = self._heads(W).T.ravel()  # (M d,)
+        quadratic = w @ self._hessian @ w
+        return float(quadratic - 2 * self._right_side @ w) / self.n_heads + 1
 
     def gradient(self, W: ArrayLike | None = None) -> Array:
-        """Gradient of the loss, of shape (n_features, n_heads).
+        """Compute the gradient of the loss, of shape (n_features, n_heads).
 
         2/M [ W Lambda + X_l^T (X_l W - Y) / n_l + gamma / (n_u (M - 1)) X_u^T X_u W (U - I) ],
 
         U all ones. The paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
         """
-        slope = self._hessian @ self._heads(W).T.ravel() - np.tile(self._slope, self.n_heads)
+        w = self._heads(W).T.ravel()  # (M d,)
+        slope = self._hessian @ w - self._right_side
         return 2 / self.n_heads * slope.reshape(self.n_heads, -1).T
 
     def strictly_convex(self) -> Check:
-        """Whether L is strictly convex, exactly, and the smallest lambda that makes it so for equal heads.
+        """Tell whether L is strictly convex, and above which equal lambdas it is.
 
         Let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <= lambda_M
         and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I
@@ -247,47 +258,48 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         that is lambda > lambda_max(B - A), which suffices for unequal ones too.
         """
         check_is_fitted(self)
-        smallest = eigvalsh(self._coupling * self._outside - self._inside)[-1]
+        B = self._coupling * self._unlabeled_scatter
+        smallest = eigvalsh(B - self._labeled_scatter)[-1]
         return Check(self._curvature > 0, max(0.0, float(smallest)))
 
     def assumption_holds(self) -> Check:
-        """Assumption A of the paper, and the smallest lambda that satisfies it.
+        """Tell whether the paper's Assumption A holds, and above which lambdas it does.
 
         lambda_m > gamma (M + 1) / (n_u (M - 1)) lambda_max(X_u^T X_u) for every m. It implies
         strict convexity and is far from necessary: see ``strictly_convex``.
         """
         check_is_fitted(self)
-        largest = max(0.0, float(eigvalsh(self._outside)[-1]))
+        largest = max(0.0, float(eigvalsh(self._unlabeled_scatter)[-1]))
         smallest = (self.n_heads + 1) * self._coupling * largest
         return Check(bool(self.lambdas_.min() > smallest), smallest)
 
     def lower_bound(self) -> Bound:
-        """The paper's theorem: gamma * diversity >= value, if the regularisation term is at least 1.
+        """Compute the bound of the paper's theorem: gamma * diversity >= value.
 
-        ``value = 1/(2 M n_l) sum_m |y - X_l w_m|^2 + 1/(2 M) sum_m w_m^T (lambda_m I + X_l^T X_l / n_l) w_m``.
+        ``value = 1/(2 M n_l) sum_m |y - X_l w_m|^2
+        + 1/(2 M) sum_m w_m^T (lambda_m I + X_l^T X_l / n_l) w_m``,
+        if the regularisation term is at least 1.
 
         At every stationary point gamma * diversity = value + (regularization - 1) / 2, so the
         inequality holds if and only if its condition does; under Assumption A the condition never
         does.
         """
         W = self._heads(None)
-        fitted = float(np.sum(W * (self._inside @ W))) / self.n_heads
-        fidelity = (
-            1 - 2 * float(self._slope @ W.mean(axis=1)) + fitted
-        )  # mean squared error: y^2 = 1
+        margin = float(np.sum(W * (self._labeled_scatter @ W))) / self.n_heads
+        # Mean squared error; y^2 = 1.
+        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + margin
         regularization = float(np.mean(self.lambdas_ * np.sum(W**2, axis=0)))
-        return Bound(
-            (fidelity + regularization + fitted) / 2, self.gamma * self.diversity(), regularization
-        )
+        value = (fidelity + regularization + margin) / 2
+        return Bound(value, self.gamma * self.diversity(), regularization)
 
     def corollary_bound(self) -> Bound:
-        """The paper's corollary: gamma * diversity >= value, under the condition of the theorem.
+        """Compute the bound of the paper's corollary: gamma * diversity >= value.
 
-        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``. The paper states it for
-        equal lambdas; with the smallest of them it holds for any.
+        ``value = 1/(2 M) (lambda + lambda_min(X_l^T X_l) / n_l) |W|^2``, under the condition of the
+        theorem. The paper states it for equal lambdas; with the smallest of them it holds for any.
         """
         bound = self.lower_bound()
-        smallest = self.lambdas_.min() + max(0.0, eigvalsh(self._inside)[0])
+        smallest = self.lambdas_.min() + max(0.0, eigvalsh(self._labeled_scatter)[0])
         return bound._replace(value=float(smallest * np.sum(self.coef_**2) / (2 * self.n_heads)))
 
     def __sklearn_tags__(self) -> Any:
@@ -297,29 +309,34 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
     @property
     def _coupling(self) -> float:
+        """The factor gamma / (M - 1), which makes B of X_u^T X_u / n_u."""
         return float(self.gamma) / (self.n_heads - 1)
 
     @property
     def _curvature(self) -> float:
-        """The smallest eigenvalue of the Hessian; 0 where it is rounding."""
+        """The smallest eigenvalue of the Hessian, or 0 if it cannot be told from rounding."""
         eigenvalues = eigvalsh(self._hessian)
         rounding = len(eigenvalues) * np.finfo(float).eps * np.abs(eigenvalues).max()
-        return float(eigenvalues[0]) if abs(eigenvalues[0]) > rounding else 0.0
+        if abs(eigenvalues[0]) <= rounding:
+            return 0.0
+        return float(eigenvalues[0])
 
     def _heads(self, W: ArrayLike | None) -> Array:
+        """Return W, checked, or the solution in its place, of shape (d, M)."""
         check_is_fitted(self)
         if W is None:
             return self.coef_.T
         heads: Array = check_array(W, dtype=np.float64, input_name="W", ensure_min_features=0)
         if heads.shape != self.coef_.T.shape:
             raise ValueError(
-                f"W has shape {heads.shape}; expected (n_features, n_heads) = {self.coef_.T.shape}, "
-                "one column per head, as in coef_.T."
+                f"W has shape {heads.shape}; expected (n_features, n_heads) = "
+                f"{self.coef_.T.shape}, one column per head, as in coef_.T."
             )
         return heads
 
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
+    """Return the lambda of each head, checked."""
     lambdas: Array = check_array(
         np.atleast_1d(regularization),
         ensure_2d=False,
@@ -328,7 +345,8 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
     )
     if lambdas.shape not in {(1,), (n_heads,)}:
         raise ValueError(
-            f"regularization has shape {lambdas.shape}; expected one number, or one per head ({n_heads})."
+            f"regularization has shape {lambdas.shape}; expected one number, or one per head "
+            f"({n_heads})."
         )
     if lambdas.min() < 0:
         raise ValueError(
@@ -337,15 +355,15 @@ def _lambdas(regularization: Any, n_heads: int) -> Array:
     return np.broadcast_to(lambdas, (n_heads,)).copy()
 
 
-def _solution(system: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """The solution, of least norm where there are several."""
-    found: NDArray[Any] = np.linalg.lstsq(system, right, rcond=None)[0]
-    if (
-        not np.linalg.norm(system @ found - right)
-        <= 1e-6 * np.linalg.norm(right) + np.finfo(float).tiny
-    ):
+def _solve(system: NDArray[Any], right_side: NDArray[Any]) -> NDArray[Any]:
+    """Solve a linear system; of several solutions take that of least norm."""
+    solution: NDArray[Any] = np.linalg.lstsq(system, right_side, rcond=None)[0]
+    error = np.linalg.norm(system @ solution - right_side)
+    tolerance = 1e-6 * np.linalg.norm(right_side) + np.finfo(float).tiny
+    # An error of NaN is refused too.
+    if not error <= tolerance:
         raise ValueError(
-            "No stationary point can be computed: with these lambdas the linear system is singular; "
-            "change regularization or gamma a little."
+            "No stationary point can be computed: with these lambdas the linear system is "
+            "singular; change regularization or gamma a little."
         )
-    return found
+    return solution
