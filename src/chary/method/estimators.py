@@ -1,4 +1,4 @@
-"""What chary asks of any classifier: to fit partly labelled rows, and to give probabilities."""
+"""Use any classifier: fit it on partly labelled rows, and ask it for probabilities."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from chary._sklearn import check_sample_weight, safe_indexing
 from chary.method.confidence import Floats
 from chary.method.labels import Labels, decode, encode
 
-BLOCK_ROWS = 2**16  # scored at a time: all that is made of them on the way stays small
-# Each member of their estimators_ is a classifier of all classes.
+# Rows that are scored at a time, so that intermediate results stay small.
+BLOCK_ROWS = 2**16
+# Ensembles whose members, in estimators_, are each a classifier of all classes.
 _ENSEMBLES = (BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier)
 
 
@@ -56,26 +57,34 @@ def fit_partly(
         )
     if not takes_unlabeled(estimator) and not labels.labeled.all():
         rows = np.flatnonzero(labels.labeled)
-        X, labels = safe_indexing(X, rows), labels.subset(rows)
-        sample_weight = None if sample_weight is None else sample_weight[rows]
+        X = safe_indexing(X, rows)
+        labels = labels.subset(rows)
+        if sample_weight is not None:
+            sample_weight = sample_weight[rows]
 
-    y: Any = labels
     # The fit of a user's subclass, or a pipeline's steps, may look into y.
-    if not (takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary.")):
-        y = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
-    step = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    params = {f"{step}sample_weight": sample_weight, f"{step}start_from": start_from}
-    return estimator.fit(
-        X, y, **{name: value for name, value in params.items() if value is not None}
-    )
+    y: Any = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
+    if takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary."):
+        y = labels
+
+    prefix = ""
+    if isinstance(estimator, Pipeline):
+        prefix = f"{estimator.steps[-1][0]}__"
+    params = {}
+    if sample_weight is not None:
+        params[f"{prefix}sample_weight"] = sample_weight
+    if start_from is not None:
+        params[f"{prefix}start_from"] = start_from
+    return estimator.fit(X, y, **params)
 
 
 def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labels, Floats]:
-    """The rows whose weight is above 0, with their labels and weights: any other is as if absent."""
+    """Keep the rows whose weight is above 0, with their labels and weights."""
     check_consistent_length(X, labels.codes)
     weights = check_sample_weight(sample_weight, X, ensure_non_negative=True, dtype=np.float64)
     present = weights > 0
-    if not present.any():  # before 1.8 scikit-learn lets it pass
+    # scikit-learn before 1.8 lets this pass.
+    if not present.any():
         raise ValueError("sample_weight is 0 everywhere; at least one non-zero weight is needed.")
     if present.all():
         return X, labels, weights
@@ -83,17 +92,19 @@ def weighted_rows(X: Any, labels: Labels, sample_weight: Any) -> tuple[Any, Labe
 
 
 def last_step(estimator: Any) -> Any:
-    """The classifier itself, at the end of a Pipeline."""
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    """Return the classifier itself, at the end of a Pipeline."""
+    if isinstance(estimator, Pipeline):
+        return estimator[-1]
+    return estimator
 
 
 def takes_unlabeled(estimator: Any) -> bool:
-    """Whether a classifier can be given rows without a label."""
+    """Tell whether a classifier can be given rows without a label."""
     return "unlabeled" in last_step(estimator).get_params(deep=False)
 
 
 def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
-    """An unfitted clone in which every ``random_state`` that was None, however deep, is a number."""
+    """Clone an estimator, with a number for every ``random_state`` of None, however deep."""
     estimator = clone(estimator)
     for name, value in sorted(estimator.get_params().items()):
         if value is None and (name == "random_state" or name.endswith("__random_state")):
@@ -111,36 +122,37 @@ def predicted_labels(estimator: Any, X: Any) -> NDArray[Any]:
 
 
 def probabilities(estimator: Any, X: Any) -> Floats:
-    """Class probabilities (n, C), from decision values where there is nothing better."""
+    """Predict class probabilities (n, C), from decision values if there is nothing else."""
     if hasattr(estimator, "predict_proba"):
         probs = np.asarray(estimator.predict_proba(X))
         if probs.ndim != 2 or probs.shape[1] != len(getattr(estimator, "classes_", probs.T)):
             raise ValueError(
-                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one number for each "
-                "row and class is needed."
+                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one number "
+                "for each row and class is needed."
             )
         return probs
+
     if not hasattr(estimator, "decision_function"):
         raise ValueError(
-            f"{type(estimator).__name__} has neither predict_proba nor decision_function, so its labels come "
-            "without any confidence; choose a classifier that has one."
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function, so its "
+            "labels come without any confidence; choose a classifier that has one."
         )
     decision = np.asarray(estimator.decision_function(X))
-    if decision.ndim == 1:
-        positive = expit(decision)
-        return np.column_stack([1 - positive, positive])
-    return softmax(decision, axis=1)
+    if decision.ndim > 1:
+        return softmax(decision, axis=1)
+    positive = expit(decision)
+    return np.column_stack([1 - positive, positive])
 
 
 def predict_scores(classifier: Any, X: Any) -> tuple[Floats, Floats]:
-    """Class probabilities (n, C) and confidence (n,), in one pass where the classifier offers it."""
+    """Predict class probabilities (n, C) and confidence (n,), in one pass if possible."""
     if hasattr(classifier, "predict_scores"):
         return classifier.predict_scores(X)
     return classifier.predict_proba(X), classifier.predict_confidence(X)
 
 
 def member_probabilities(model: Any, X: Any) -> Floats:
-    """Class probabilities (n, M, C) of a fitted model's members.
+    """Predict class probabilities (n, M, C) by each member of a fitted ensemble.
 
     Parameters
     ----------
@@ -150,46 +162,58 @@ def member_probabilities(model: Any, X: Any) -> Floats:
     X : array-like of shape (n, ...)
     """
     if isinstance(model, Pipeline):
-        return member_probabilities(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+        if len(model) > 1:
+            X = model[:-1].transform(X)
+        return member_probabilities(model[-1], X)
     if hasattr(model, "predict_head_proba"):
         return model.predict_head_proba(X)
     if not isinstance(model, _ENSEMBLES):
         raise ValueError(
-            f"T-similarity compares the members of an ensemble, and {type(model).__name__} has none; pass "
-            "confidence='max_probability', or an ensemble such as DiverseEnsembleClassifier, "
-            "RandomForestClassifier, BaggingClassifier or VotingClassifier."
+            f"T-similarity compares the members of an ensemble, and {type(model).__name__} has "
+            "none; pass confidence='max_probability', or an ensemble such as "
+            "DiverseEnsembleClassifier, RandomForestClassifier, BaggingClassifier or "
+            "VotingClassifier."
         )
+
     members = model.estimators_
-    subsets = getattr(model, "estimators_features_", [slice(None)] * len(members))
-    table = np.asarray(X) if hasattr(X, "columns") or isinstance(X, list) else X
-    probs = np.zeros((_n_rows(X), len(members), len(model.classes_)))
-    for m, (member, columns) in enumerate(zip(members, subsets, strict=True)):
+    feature_subsets = getattr(model, "estimators_features_", [slice(None)] * len(members))
+    matrix = X
+    if hasattr(X, "columns") or isinstance(X, list):
+        matrix = np.asarray(X)
+    probs = np.zeros((_n_rows(X), len(members), len(model.classes_)))  # (n, M, C)
+    for m, (member, features) in enumerate(zip(members, feature_subsets, strict=True)):
+        rows = matrix[:, features]
+        # Fitted on a frame, it takes nothing but a frame.
+        if hasattr(member, "feature_names_in_"):
+            rows = X
         # Its sample may lack a class; it knows the others by number.
-        seen = np.asarray(member.classes_, dtype=np.intp)
-        probs[:, m, seen] = member.predict_proba(
-            X if hasattr(member, "feature_names_in_") else table[:, columns]
-        )
+        known = np.asarray(member.classes_, dtype=np.intp)
+        probs[:, m, known] = member.predict_proba(rows)
     return probs
 
 
 def _n_rows(X: Any) -> int:
-    """Count the rows of a matrix, a frame, a list of rows, or anything that NumPy makes an array of."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(np.asarray(X))
+    """Count the rows of a matrix, a frame, or a list of rows."""
+    if hasattr(X, "shape"):
+        return int(X.shape[0])
+    return len(np.asarray(X))
 
 
 def log_of(probs: Floats) -> Floats:
-    """Logarithms, finite also where a probability is 0."""
+    """Take logarithms of probabilities, finite for 0 too."""
     return np.log(np.maximum(probs, np.finfo(np.float64).tiny))
 
 
 def in_blocks_of_rows(
     score: Callable[[Any], tuple[NDArray[Any], ...]], X: Any, rows: NDArray[np.intp]
 ) -> tuple[NDArray[Any], ...]:
-    """What a function of features makes of some rows, a block of them at a time: arrays of as many rows.
+    """Apply a function of features to some rows, a block of them at a time.
 
-    >>> in_blocks_of_rows(lambda part: (part.sum(axis=1),), np.eye(3), np.array([2, 0]))
+    >>> in_blocks_of_rows(lambda block: (block.sum(axis=1),), np.eye(3), np.array([2, 0]))
     (array([1., 1.]),)
     """
-    starts = range(0, max(1, len(rows)), BLOCK_ROWS)
-    parts = [score(safe_indexing(X, rows[start : start + BLOCK_ROWS])) for start in starts]
-    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+    results = []
+    for start in range(0, max(1, len(rows)), BLOCK_ROWS):
+        block = rows[start : start + BLOCK_ROWS]
+        results.append(score(safe_indexing(X, block)))
+    return tuple(np.concatenate(blocks) for blocks in zip(*results, strict=True))
