@@ -211,7 +211,7 @@ def test_a_row_without_end_a_bomb_and_what_is_too_large_for_memory(tmp_path, mon
 @pytest.mark.parametrize("room", [1, 4000, 1 << 30])
 def test_rows_of_parquet_are_the_same_however_much_is_read_at_a_time(tmp_path, monkeypatch, room):
     FRAME.write_parquet(tmp_path / "t.parquet", row_group_size=70)
-    monkeypatch.setattr(columnar, "_FIXED", 0)
+    monkeypatch.setattr(columnar, "_FIXED_BYTES", 0)
     monkeypatch.setattr(columnar, "_LEAST_ROOM", room)
     assert in_one(open_source(tmp_path / "t.parquet", memory=0)).equals(FRAME)
 
