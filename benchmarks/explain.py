@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from chary import MixedEnsembleClassifier
 from chary.labelling import label_table
 from chary.labelling.explain import decisive, effects, importance, spread_rows
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table as Cells
 from studies import COLLECTION, TableFacts, labelled_rows
 
@@ -101,7 +101,7 @@ def _timed(table: Cells, target: str, explain: bool) -> tuple[Any, dict[str, flo
     starts: list[tuple[str, float]] = []
     result = label_table(
         table,
-        Options.of(target=target, explain=explain),
+        LabelOptions.of(target=target, explain=explain),
         progress=lambda step: starts.append((step, process_time())),
     )
     steps = [start for start in starts if not start[0].startswith("Explaining rows")]

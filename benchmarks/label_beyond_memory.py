@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from chary.labelling import label_table
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import open_source, read_table
 from studies import COLLECTION, TableFacts, labelled_rows
 
@@ -189,11 +189,11 @@ def _accuracies(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.parquet"
         hidden.write_parquet(path)
-        at_once = label_table(read_table(path), Options.of(target=facts.target, seed=seed))
+        at_once = label_table(read_table(path), LabelOptions.of(target=facts.target, seed=seed))
         found = [right(at_once.added_columns["chary_label"])]
         for n in SAMPLES:
             out, table = io.BytesIO(), open_source(path)
-            asked = Options(target=facts.target, seed=seed, memory=4 << 30)
+            asked = LabelOptions(target=facts.target, seed=seed, memory=4 << 30)
             with patch("chary.labelling.label.SAMPLE", n):
                 label_table(table, asked, file=out)
             found.append(right(pl.read_parquet(out.getvalue())["chary_label"]))

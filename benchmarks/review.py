@@ -171,11 +171,11 @@ def keys(console: Console, path: Path, n: int) -> None:
 
 def answered_alone(path: Path) -> float:
     """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
-    from chary.options import Options
+    from chary.options import ReviewOptions
     from chary.review import begin
     from chary.review.audit import answer, draw_more
 
-    bench, found = begin([str(path)], Options(target="y")), []
+    bench, found = begin([str(path)], ReviewOptions(target="y")), []
     page = draw_more(bench, {"k": 3 * N_KEYS})
     for _ in range(N_KEYS):
         start = thread_time()

@@ -37,7 +37,7 @@ from sklearn.preprocessing import StandardScaler
 
 from chary.labelling import label_table
 from chary.method import confidence_auroc
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import open_source
 
 COLLECTIONS = ("tables", "tables2")
@@ -97,7 +97,9 @@ def chary(draw: Draw, **asked: Any) -> Answer:
     target = pl.Series("target of the benchmark", [*draw.y.tolist(), *[None] * n], dtype=pl.String)
     table = open_source(draw.frame.with_columns(target), name="table").read()
     told = {"classes": np.unique(draw.y).tolist()}  # "Don't know" is an answer here
-    outcome = label_table(table, Options.of(target=target.name, seed=draw.seed, **told, **asked))
+    outcome = label_table(
+        table, LabelOptions.of(target=target.name, seed=draw.seed, **told, **asked)
+    )
     return outcome.labels.classes[outcome.codes[-n:]].astype(str), outcome.confidence[-n:]
 
 

@@ -19,7 +19,7 @@ from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
 from chary.method import confidence_auroc, risk_coverage_curve
-from chary.options import Options
+from chary.options import LabelOptions
 from studies import figures
 from studies.collection import (
     NAMES,
@@ -114,7 +114,9 @@ def report(draw: Draw) -> Labelled:
     """``chary label`` itself, from the table on, and what its report says, beside the truth."""
     assert draw.table is not None
     start = process_time()
-    outcome = label_table(draw.hidden(), Options.of(target=draw.table.facts.target, seed=draw.seed))
+    outcome = label_table(
+        draw.hidden(), LabelOptions.of(target=draw.table.facts.target, seed=draw.seed)
+    )
     seconds = process_time() - start
     scored = draw.scored(draw.audited(0))
     codes = np.searchsorted(

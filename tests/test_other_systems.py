@@ -12,7 +12,7 @@ import chary
 from chary import _files, _threads, _words
 from chary._files import OutputError, atomic_write, probe, sole_writer
 from chary.cli.app import main
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import read_table
 from chary.tables import table as memory
 from chary.tables.table import Table
@@ -96,7 +96,7 @@ def test_a_workbook_that_is_open_elsewhere_is_said_to_be(tmp_path, windows, monk
 
 
 def test_commands_are_quoted_for_the_shell_they_are_typed_in(windows):
-    said = Options(target="my target").command("label", [r"C:\Users\Ann Lee\t.csv"])
+    said = LabelOptions(target="my target").command([r"C:\Users\Ann Lee\t.csv"])
     assert said == r'chary label "C:\Users\Ann Lee\t.csv" --target "my target"'
 
 

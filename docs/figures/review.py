@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.audit import answer, audit_page, draw_more
 from chary.review.truth import accept
@@ -37,7 +37,7 @@ def main() -> None:
         subprocess.run(
             [sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True
         )
-        bench = begin([str(Path(folder) / "customers.csv")], Options(target="churn"))
+        bench = begin([str(Path(folder) / "customers.csv")], ReviewOptions(target="churn"))
         with browsing["served"](bench) as base:
             visitor = browsing["Visitor"](browser, base, bench)
             visitor.learned()

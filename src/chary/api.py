@@ -34,7 +34,7 @@ from chary.labelling.drift import RowComparison, compare_with_reference, count_e
 from chary.labelling.explain import Explainer, explainer
 from chary.labelling.label import write_rows_to_check
 from chary.model_file import model_bytes
-from chary.options import AUDIT_SIZE, Options
+from chary.options import AUDIT_SIZE, DiagnoseOptions, JudgeOptions, LabelOptions
 from chary.report import (
     DiagnosedSummary,
     Hints,
@@ -168,7 +168,7 @@ def label(
     'representative'
     """
     settings = {name: value for name, value in locals().items() if name != "data"}
-    options = Options.of(**settings | {"target": str(target)})
+    options = LabelOptions.of(**settings | {"target": str(target)})
     table = _table(data, **options.reading)
     with _notebook_bar() as step:
         return Result(data, label_table(table, options, progress=step))
@@ -198,7 +198,7 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
     >>> diagnose(data, target="y").verdict
     'representative'
     """
-    chosen = Options.of("diagnose", target=str(target), **options)
+    chosen = DiagnoseOptions.of(target=str(target), **options)
     table = _table(data, **chosen.reading)
     result = diagnose_table(table, chosen)
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
@@ -234,7 +234,7 @@ def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options:
     >>> found.summary["columns"][0]["accuracy"]["correct"], found.summary["audited"]
     (34, 42)
     """
-    chosen = Options.of("judge", labels=labels, **options)
+    chosen = JudgeOptions.of(labels=labels, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
     audit = aligned(audit, data, source.n_rows, "the truth")
     return Judged(data, judge_table(source, audit, chosen, level))
@@ -272,7 +272,7 @@ def draw_rows(
         that it shows although the label can be told from them; ``seed``; ``unlabeled`` as in
         ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
     """
-    chosen = Options.of("judge", labels=labels, force=force, **options)
+    chosen = JudgeOptions.of(labels=labels, force=force, **options)
     source = flattened(_source(data, reserved=(), **chosen.reading))
     draw_to_judge(source, path, chosen, k)
 

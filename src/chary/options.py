@@ -1,9 +1,15 @@
-"""Everything a user can choose when labelling or judging a table, in one object.
+"""Everything a user can choose, with one class of options for each command.
 
-The command line, Python and the page in the browser all build an ``Options`` and hand it down as it
-is. A field says here, once, what it means, which commands take it, how it is typed and how it is
-read; the commands are made from that, and every command that chary prints is written by
-``Options.command``, so that no option is forgotten.
+The command line, Python and the page in the browser all build such an object and hand it down. An
+option is declared once: what it means, how it is typed and how it is read. The help of the commands
+is made from that, and every command that chary prints is written by ``Options.command``, so that no
+option is forgotten.
+
+>>> options = LabelOptions(target="y", unlabeled=("?",), audit="a.csv", error=0.05)
+>>> options.command(["my data.csv"])
+"chary label 'my data.csv' --target y --unlabeled '?' --audit a.csv --error 5%"
+>>> DrawOptions.like(options, k=40).command(["my data.csv"])
+"chary audit draw 'my data.csv' --target y --unlabeled '?' -k 40 --error 5%"
 """
 
 from __future__ import annotations
@@ -11,58 +17,52 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypedDict
 
 from chary._files import is_on_this_machine
 from chary._words import command_line, listed
 
-AUDIT_SIZE = 30  # rows to draw where nobody says how many
+AUDIT_SIZE = 30  # rows to draw if no number is given
+
 # The kinds of files, by the extension of those that are written, and what people call them.
 FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
-# The parts of a command's help; options that are used often stand above them.
-FILES, COLUMNS, LEARNING, AUDIT, OUTPUT = (
-    "Files",
-    "Target and columns",
-    "Learning",
-    "Audit",
-    "Output",
+# The panels of a command's help; options that are used often stand above them.
+FILES = "Files"
+COLUMNS = "Target and columns"
+LEARNING = "Learning"
+AUDIT = "Audit"
+OUTPUT = "Output"
+
+# The order of the options in help and in the commands that chary prints.
+_ORDER = (
+    *("target", "labels", "confidence", "unlabeled", "classes"),
+    *("drop", "categorical", "numeric", "identifier", "missing", "dates", "text"),
+    *("audit", "k", "checked", "check_sheet", "class_prior", "aim", "error", "require", "by"),
+    *("hide", "show", "annotator", "learner", "rounds", "probabilities", "explain"),
+    *("delimiter", "encoding", "sheet", "header_row", "memory", "seed", "out", "format"),
+    *("threshold", "scheduler", "until_width", "table", "port", "no_browser"),
+    *("force", "discard_answers"),
 )
-_LABELLING = "label diagnose review draw"  # a draw remembers what labels shall be made with
-_ALL = f"{_LABELLING} judge"
-_READ, _WRITE = f"{_ALL} predict", "label draw judge predict"
-# What a sheet says in another way, or what concerns the draw alone.
-_NOT_KEPT = ("target", "labels", "unlabeled", "k", "force", "discard_answers")
-# What says how columns are read.
-_COLUMNS = ("drop", "categorical", "numeric", "identifier", "text", "missing", "dates")
 
 Names = tuple[str, ...]
 GivenPath = str | os.PathLike[str]
 
-_SEVERAL_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
+
+# ---------------------------------------------------------------- how texts are read
+
+_LIST_OF_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
-
-
-def _share(text: str) -> float:
-    """A number, or one in per cent; not a number if it is neither."""
-    number = text.strip()
-    try:
-        return float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
-    except ValueError:
-        return math.nan
-
-
-def _written_share(share: float) -> str:
-    return f"{100 * share:.10g}%"
+_PREFIXES = " kmgt"
 
 
 def read_share(text: str, flag: str) -> float:
-    """What was typed after an option that takes a share, in per cent or not.
+    """Read a share, in per cent or not.
 
     >>> read_share("20%", "--until-width"), read_share(" 0.1", "--error")
     (0.2, 0.1)
@@ -73,41 +73,69 @@ def read_share(text: str, flag: str) -> float:
     return share
 
 
+def _share(text: str) -> float:
+    """Read a number or a percentage; NaN if it is neither."""
+    number = text.strip()
+    try:
+        if number.endswith("%"):
+            return float(number.removesuffix("%")) / 100
+        return float(number)
+    except ValueError:
+        return math.nan
+
+
+def _write_share(share: float) -> str:
+    """Write a share as it is typed."""
+    return f"{100 * share:.10g}%"
+
+
 def read_requirement(text: str, flag: str = "--require") -> float:
-    """What was typed after ``--require``: the accuracy that the labels must have.
+    """Read the accuracy that the labels must have.
 
     >>> read_requirement("accuracy >= 80%")
     0.8
     """
-    what, _, share = text.partition(">=")
-    if what.strip() != "accuracy":
+    measure, _, share = text.partition(">=")
+    if measure.strip() != "accuracy":
         raise ValueError(
             f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'."
         )
     return read_share(share.strip(), f"{flag} accuracy")
 
 
+def _write_requirement(share: float) -> str:
+    """Write a required accuracy as it is typed."""
+    return f"accuracy>={_write_share(share)}"
+
+
 def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, float] | str | None:
-    """What was typed after ``--class-prior``: nothing, "labeled", or NAME=SHARE once for each class.
+    """Read class shares: nothing, "labeled", or NAME=SHARE once for each class.
 
     >>> read_prior(["yes=30%", "no=0.7"])
     {'yes': 0.3, 'no': 0.7}
     """
     if list(texts) == ["labeled"]:
         return "labeled"
+
     shares: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
         share = _share(number)
         problem = ""
         if not name or not math.isfinite(share):
-            problem = "is not understood; give NAME=SHARE, such as yes=30%, for each class, or the word labeled"
-        elif _SEVERAL_SHARES.search(name):
+            problem = (
+                "is not understood; give NAME=SHARE, such as yes=30%, for each class, "
+                "or the word labeled"
+            )
+        elif _LIST_OF_SHARES.search(name):
             problem = (
                 "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
             )
         elif share > 1 and "%" not in number:
-            problem = f"is more than all rows; write {text.strip()}% if you mean per cent, or a share such as 0.3"
+            problem = (
+                f"is more than all rows; write {text.strip()}% if you mean per cent, "
+                "or a share such as 0.3"
+            )
         elif name in shares:
             problem = f"names {name!r} twice; give each class once"
         if problem:
@@ -116,389 +144,750 @@ def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, f
     return shares or None
 
 
+def _write_prior(prior: Mapping[str, float] | str) -> str | list[str]:
+    """Write class shares as they are typed."""
+    if isinstance(prior, str):
+        return prior
+    return [f"{name}={share:.10g}" for name, share in prior.items()]
+
+
 def read_size(text: str, flag: str = "--memory") -> int:
-    """Bytes, as typed after ``--memory``.
+    """Read a number of bytes.
 
     >>> read_size("2GB"), read_size("1.5 GiB"), read_size("800m")
     (2000000000, 1610612736, 800000000)
     """
-    found = _SIZE.fullmatch(text)
-    power = " kmgt".index((found[2] or " ").lower()) if found else 0
-    size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
+    match = _SIZE.fullmatch(text)
+    size = 0
+    if match is not None:
+        number, prefix, binary = match.groups()
+        power = _PREFIXES.index((prefix or " ").lower())
+        base = 1024 if binary else 1000
+        size = int(float(number) * base**power)
     if not size:
         raise ValueError(f"{flag} {text!r} is not a size; give one such as 2GB or 1.5GiB.")
     return size
 
 
-def _option(
-    commands: str,
-    typed: str,
-    help: str,
-    default: Any = None,
-    *,
-    group: str | None = None,
-    **more: Any,
-) -> Any:
-    """A field of ``Options``.
-
-    ``commands`` are those that take it, with ! those that cannot do without it. ``typed`` is how it
-    is typed: its flags, if these are not its name, and a word for what follows. A FILE, FOLDER or
-    SHARE is read as such, a bool as default makes a flag, a tuple an option that can be repeated, a
-    ``min`` a whole number. What ``help`` says last, in [ ], is what happens without it; it is
-    listed in ``group``. ``kind`` is the type of what is typed, ``read`` makes the value of it and
-    of the flag, and ``write`` turns that back (into a list if the option is repeated). Further
-    parameters are those of ``typer.Option``.
-    """
-    flags = [word for word in typed.split() if word.startswith("-")]
-    word = " ".join(typed.split()[len(flags) :])
-    about: dict[str, Any] = {"kind": int if "min" in more else str, "read": None, "write": str}
-    if isinstance(default, bool):
-        about["kind"] = bool
-    elif isinstance(default, tuple):
-        about |= {"kind": list[str], "read": lambda texts, flag: tuple(texts), "write": list}
-        help += " Repeatable."
-    elif word == "SHARE":
-        about |= {"read": read_share, "write": _written_share}
-    elif word.startswith(("FILE", "FOLDER")):
-        about["kind"] = Path
-    about |= {name: more.pop(name) for name in ("kind", "read", "write") if name in more}
-    if help.endswith("]"):
-        help, _, more["show_default"] = help[:-1].rpartition(" [")
-    required = [word.removesuffix("!") for word in commands.split() if word.endswith("!")]
-    about |= {
-        "commands": commands.replace("!", "").split(),
-        "required": required,
-        "help": help,
-        "flags": flags,
-    }
-    return field(
-        default=default,
-        metadata={**about, "typer": {**more, "rich_help_panel": group, "metavar": word or None}},
-    )
-
-
-_column, _file = partial(_option, group=COLUMNS), partial(_option, group=FILES)
-_learning, _audit = partial(_option, group=LEARNING), partial(_option, group=AUDIT)
-_output = partial(_option, group=OUTPUT)
+# ---------------------------------------------------------------- how an option is declared
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a user chose; see the help of each field in the source, or ``chary label --help``."""
+class Declaration:
+    """What an option means, and how it is typed, read and written.
 
-    target: str | None = _option(
-        "label! diagnose! review draw!", "--target -t COLUMN", "The column with the labels."
+    Attributes
+    ----------
+    help : str
+    flags : tuple of str
+        None if there is only the flag that is made from the name: ``--class-prior``.
+    metavar : str or None
+        A word for what is typed after the flag.
+    panel : str or None
+        The panel of the help that lists the option; None: that of frequent options.
+    typed_as : type
+        What the command line reads: ``bool`` for a flag, ``list[str]`` for an option that can be
+        repeated, ``Path`` for a file or a folder.
+    read : callable
+        Makes the value from what was typed and from the flag.
+    write : callable
+        Makes what was typed from the value.
+    min, max : int or None
+    default_help : str or None
+        What happens without the option, if the default does not tell.
+    in_sheets : bool
+        Whether an audit sheet remembers the option. A sheet records some options in another way,
+        and some concern the draw alone.
+    is_names : bool
+        Whether the value is a tuple of texts.
+    """
+
+    help: str
+    flags: tuple[str, ...]
+    metavar: str | None
+    panel: str | None
+    typed_as: Any
+    read: Callable[[Any, str], Any]
+    write: Callable[[Any], str | list[str]]
+    min: int | None
+    max: int | None
+    default_help: str | None
+    in_sheets: bool
+    is_names: bool
+
+
+def option(
+    default: Any = MISSING,
+    *,
+    help: str,
+    flags: tuple[str, ...] = (),
+    metavar: str | None = None,
+    panel: str | None = None,
+    typed_as: Any = str,
+    read: Callable[[Any, str], Any] = lambda typed, flag: typed,
+    write: Callable[[Any], str | list[str]] = str,
+    min: int | None = None,
+    max: int | None = None,
+    default_help: str | None = None,
+    in_sheets: bool = True,
+    is_names: bool = False,
+) -> Any:
+    """Declare an option, see ``Declaration``; one without a default is required."""
+    declaration = Declaration(
+        help=help,
+        flags=flags,
+        metavar=metavar,
+        panel=panel,
+        typed_as=typed_as,
+        read=read,
+        write=write,
+        min=min,
+        max=max,
+        default_help=default_help,
+        in_sheets=in_sheets,
+        is_names=is_names,
     )
-    labels: Names = _option(
-        "judge! review",
-        "--labels -l COLUMN",
-        "A column of labels to judge; give two to compare them.",
-        (),
+    return field(default=default, metadata={"option": declaration})
+
+
+def names(default: Any = (), *, help: str, **declared: Any) -> Any:
+    """Declare an option that can be repeated."""
+    return option(
+        default,
+        help=f"{help} Repeatable.",
+        typed_as=list[str],
+        read=lambda typed, flag: tuple(typed),
+        write=list,
+        is_names=True,
+        **declared,
     )
-    confidence: str | None = _option(
-        "judge review", "COLUMN", "A column of numbers: the larger, the more certain the label."
-    )
-    unlabeled: Names = _option(
-        _ALL, "VALUE", "A value that means no label, like an empty cell.", ()
-    )
-    classes: Names = _column(
-        _ALL,
-        "--class VALUE",
-        "A value that is a class although it looks missing (unknown, 99).",
-        (),
-    )
-    drop: Names = _option(_LABELLING, "COLUMN", "Leave a column out.", ())
-    categorical: Names = _option(
-        _LABELLING, "COLUMN", "A column of categories, such as postcodes.", ()
-    )
-    numeric: Names = _column(_LABELLING, "COLUMN", "A column of numbers.", ())
-    identifier: Names = _column(
-        _LABELLING, "--identifier --id COLUMN", "A column that only identifies rows.", ()
-    )
-    missing: Names = _column(
-        _LABELLING, "[COLUMN=]CODE", "A value to treat as missing, such as -9 or age=-9.", ()
-    )
-    dates: Names = _column(
-        _LABELLING,
-        "[COLUMN=]ORDER",
-        "How to read 03/04/2024 if a column leaves it open: day-first, month-first or year-first.",
-        (),
-    )
-    text: Names = _column(_LABELLING, "COLUMN", "A column of free text.", ())
-    audit: GivenPath | None = _option("label judge", "FILE", "The filled-in sheet of random rows.")
-    k: int = _option(
-        "draw judge",
-        "-k --rows ROWS",
-        "How many rows to draw. Decide before you look.",
-        AUDIT_SIZE,
-        min=2,
-    )
-    checked: GivenPath | None = _audit(
-        "label draw", "FILE", "The filled-in sheet of doubtful rows, from --check-sheet."
-    )
-    check_sheet: bool = _audit(
-        "label draw", "", "Also write FILE.check.csv: doubtful rows to correct.", False
-    )
-    class_prior: Mapping[Any, float] | str | None = _learning(
-        "label draw review",
-        "NAME=SHARE",
-        "The share of a class among all rows, if you know it; once for each class.",
-        kind=list[str],
-        read=read_prior,
-        write=lambda given: (
-            given if isinstance(given, str) else [f"{one}={n:.10g}" for one, n in given.items()]
-        ),
-    )
-    aim: str = _option(
-        "label draw review",
-        "AIM",
-        "accuracy, or balanced: every class counts the same.",
-        "accuracy",
-    )
-    error: float | None = _option(
-        "label draw review judge",
-        "SHARE",
-        "With --audit: accept rows with at most, say, 10% wrong.",
-    )
-    require: float | None = _audit(
-        "judge",
-        "TEXT",
-        "For pipelines, with --audit: exit with 0 if the audit shows this, such as accuracy>=80%, with 4 if it "
-        "rules it out, with 5 if the labels have changed since the draw, and with 3 otherwise.",
-        read=read_requirement,
-        write=lambda share: f"accuracy>={_written_share(share)}",
-    )
-    by: Names = _audit("judge", "COLUMN", "Show the accuracy for each value of a column.", ())
-    hide: Names = _audit(
-        "judge review", "COLUMN", "Do not show a column to whoever labels the rows.", ()
-    )
-    show: Names = _audit(
-        "judge review", "COLUMN", "Show a column although it gives the label away.", ()
-    )
-    annotator: Names = _audit(
-        "judge review", "FILE", "Another person's answers: a filled-in sheet.", ()
-    )
-    learner: Any = _learning(
-        "label draw",
-        "NAME",
-        "The model: auto, mixed (linear, trees and boosting together), network, linear or boosting.",
-        "auto",
-    )
-    rounds: int | None = _learning(
-        "label draw",
-        "N",
-        "Rounds of self-training. [0 or 1, depending on the labels]",
-        min=0,
-        max=20,
-    )
-    probabilities: bool = _output(
-        "label draw predict", "", "Add the probability of each class.", False
-    )
-    explain: bool = _output(
-        "label draw", "", "Add the cells that decided each new label; slow on large tables.", False
-    )
-    delimiter: str | None = _file(_READ, "CHARACTER", "The delimiter of a CSV. [detected]")
-    encoding: str | None = _file(_READ, "NAME", "The encoding of a CSV, such as cp1252. [detected]")
-    sheet: str | None = _file(_READ, "NAME", "Which sheet of an Excel workbook.")
-    header_row: int | None = _file(
-        _READ, "N", "The row that holds the column names. [detected]", min=1
-    )
-    memory: int | None = _file(
-        "label draw predict",
-        "SIZE",
-        "The most memory to use, such as 2GB. [half of what is free]",
-        read=read_size,
-    )
-    seed: int | None = _learning(
-        f"{_ALL} demo", "N", "The same seed gives the same result. [0]", min=0, max=2**31 - 1
-    )
-    out: GivenPath | None = _option(_WRITE, "FOLDER", "The folder to write to. [that of FILE]")
-    format: str | None = _output(
-        _WRITE,
-        "KIND",
-        f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz. [that of FILE]",
-    )
-    threshold: float | None = _option(
-        "predict",
-        "NUMBER",
-        "Add chary_accept: is the confidence at least this?",
-        kind=float,
-        min=0,
-        max=1,
-    )
-    scheduler: str | None = _file(
-        "predict",
-        "ADDRESS",
-        "The address of a Dask cluster that labels the files. [the cores of this machine]",
-    )
-    until_width: float | None = _option(
-        "fill",
-        "SHARE",
-        "For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
-    )
-    table: Names = _option(
-        "fill",
-        "FILE",
-        "For --until-width: the table of the sheet. [the file of that name beside it]",
-        (),
-    )
-    port: int = _output(
-        "review", "N", "The port to listen on; 0 picks a free one.", 0, min=0, max=65535
-    )
-    no_browser: bool = _option(
-        "review", "", "Print the address instead of opening a browser.", False
-    )
-    force: bool = _option(
-        "label draw judge predict demo",
-        "",
-        "Overwrite files that are there, but no sheet with answers.",
-        False,
-    )
-    discard_answers: bool = _output(
-        "label draw judge", "", "Replace a sheet that holds answers; a copy of it is kept.", False
-    )
+
+
+def switch(*, help: str, **declared: Any) -> Any:
+    """Declare an option that is on or off."""
+    return option(False, help=help, typed_as=bool, **declared)
+
+
+def same_option(owner: type[Options], name: str, default: Any) -> Any:
+    """Declare the option of another command, which this command can do without."""
+    return field(default=default, metadata={"option": declarations(owner)[name]})
+
+
+# ---------------------------------------------------------------- what all commands have in common
+
+
+class FileReading(TypedDict):
+    """How files are read: parameters of ``open_source``."""
+
+    delimiter: str | None
+    encoding: str | None
+    sheet: str | None
+    header_row: int | None
+
+
+class SheetOptions(TypedDict):
+    """What a sheet remembers of how a table is read and labelled: fields of its origin."""
+
+    unlabeled: Names
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a user chose for a command."""
+
+    verb: ClassVar[str]  #: the words that call the command
 
     @classmethod
-    def of(cls, command: str = "", /, **given: Any) -> Options:
-        """From the parameters of a Python call: one name stands for a list of one, and None for nothing.
+    def of(cls, **parameters: Any) -> Self:
+        """Build options from the parameters of a Python call.
 
-        With a ``command``, those alone that it takes.
+        In a list of names one name stands for a list of one, and None for an empty list.
         """
-        known = {
-            one.name: one
-            for one in fields(cls)
-            if not command or command in one.metadata["commands"]
-        }
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise TypeError(
-                f"There is no option {unknown[0]!r}; the options are {', '.join(sorted(known))}."
-            )
-        values = dict(given)
-        for name, value in given.items():
-            if isinstance(known[name].default, tuple):
-                texts = [value] if isinstance(value, str) else [] if value is None else value
-                values[name] = tuple(str(one) for one in texts)
-        if isinstance(prior := given.get("class_prior"), Mapping):  # classes of a table are texts
+        declared = declarations(cls)
+        values = dict(parameters)
+        for name, value in parameters.items():
+            if name in declared and declared[name].is_names:
+                texts = [value] if isinstance(value, str) else value or ()
+                values[name] = tuple(str(text) for text in texts)
+        prior = parameters.get("class_prior")
+        if isinstance(prior, Mapping):  # the classes of a table are texts
             values["class_prior"] = {_class_name(name): share for name, share in prior.items()}
         return cls(**values)
 
     @classmethod
-    def typed(cls, **given: Any) -> Options:
-        """From what was typed after a command; None and an empty list: nothing was."""
-        reader = {
-            one.name: one.metadata["read"] or (lambda value, flag: value) for one in fields(cls)
+    def typed(cls, **texts: Any) -> Self:
+        """Build options from what was typed after a command; None and an empty list are nothing."""
+        declared = declarations(cls)
+        values = {
+            name: declared[name].read(text, flag_of(name))
+            for name, text in texts.items()
+            if text not in (None, [])
         }
-        chosen = {name: value for name, value in given.items() if value not in (None, [])}
-        return cls(**{name: reader[name](value, flag_of(name)) for name, value in chosen.items()})
-
-    @property
-    def kinds(self) -> dict[str, tuple[str, ...]]:
-        """What was said of columns, by the parameters of ``TablePreparation``."""
-        return {name: getattr(self, name) for name in _COLUMNS}
-
-    @property
-    def target_reading(self) -> dict[str, Any]:
-        """How the cells of the target are read, by the parameters of ``read_target``."""
-        return {name: getattr(self, name) for name in ("unlabeled", "classes", "missing")}
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How files are read."""
-        return {
-            name: getattr(self, name) for name in ("delimiter", "encoding", "sheet", "header_row")
-        }
-
-    def folder(self, beside: Path) -> Path:
-        """Where to write: the folder that was named, or that of the table."""
-        return beside if self.out is None else Path(self.out)
-
-    def command(self, verb: str, files: Sequence[str | os.PathLike[str]], **changes: Any) -> str:
-        """A command that does ``verb`` with these options, as it is typed; ``changes`` replaces some.
-
-        >>> Options(target="y", unlabeled=("?",), error=0.05).command("label", ["my data.csv"], audit="a.csv")
-        "chary label 'my data.csv' --target y --unlabeled '?' --audit a.csv --error 5%"
-        """
-        words = ["chary", *verb.split(), *(os.fspath(file) for file in files)]
-        for name, texts in replace(self, **changes).as_typed(verb.split()[-1]).items():
-            if texts is True:
-                words.append(flag_of(name))
-                continue
-            several = [texts] if isinstance(texts, str) else texts
-            words += [word for text in several for word in (flag_of(name), text)]
-        return command_line(words)
-
-    def as_typed(self, command: str) -> dict[str, Any]:
-        """What was chosen of that which a command takes, by name: a text, a list of them, or True for a flag."""
-        chosen = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if command in one.metadata["commands"] and value != one.default:
-                chosen[one.name] = (
-                    value if isinstance(value, bool) else one.metadata["write"](value)
-                )
-        return chosen
-
-    def to_keep(self, command: str) -> dict[str, Any]:
-        """What an audit sheet remembers of how labels shall be made or judged, to be read by ``kept``.
-
-        What cannot be typed, such as an estimator that somebody passed in Python, is left out.
-        """
-        plain = (str, int, float, tuple, Mapping, os.PathLike)
-        odd: dict[str, Any] = {
-            one.name: one.default
-            for one in fields(self)
-            if not isinstance(getattr(self, one.name), plain)
-        }
-        typed = replace(self, **odd).as_typed(command)
-        return {name: texts for name, texts in typed.items() if name not in _NOT_KEPT}
-
-    @property
-    def for_sheet(self) -> dict[str, Any]:
-        """What a sheet of unlabelled rows says of how the table is read and labelled, by fields of its origin."""
-        return {"unlabeled": self.unlabeled, "options": self.to_keep("label")}
+        return cls(**values)
 
     @classmethod
-    def kept(cls, said: Mapping[str, Any]) -> Options:
-        """From what ``to_keep`` gave, read from a file that anybody may have edited: what is odd is left out."""
-        options = cls()
-        for one in fields(cls):
-            about, texts = one.metadata, said.get(one.name)
-            kind = {int: str, Path: str}.get(about["kind"], about["kind"])
-            if kind == list[str]:
-                texts, kind = [texts] if isinstance(texts, str) else texts, list
-            if one.name in _NOT_KEPT or not isinstance(texts, kind) or not texts:
+    def like(cls, options: Options, **changes: Any) -> Self:
+        """Take over from another command's options all that this command has, too."""
+        values = {
+            name: getattr(options, name) for name in declarations(cls) if hasattr(options, name)
+        }
+        return cls(**{**values, **changes})
+
+    @classmethod
+    def kept(cls, remembered: Mapping[str, Any], **given: Any) -> Self:
+        """Read what ``to_keep`` gave from a sheet, which anybody may have edited.
+
+        What is not as an option is written is left out. ``given`` are further values.
+        """
+        values = {}
+        for name, declaration in declarations(cls).items():
+            texts = remembered.get(name)
+            if texts and declaration.in_sheets:
+                with suppress(ValueError, TypeError):
+                    values[name] = _from_sheet(texts, declaration, flag_of(name))
+        return cls(**{**values, **given})
+
+    def command(self, files: Sequence[str | os.PathLike[str]]) -> str:
+        """Write the command with these options, as it is typed."""
+        words = ["chary", *self.verb.split(), *(os.fspath(file) for file in files)]
+        for name, typed in self.as_typed().items():
+            if typed is True:
+                words.append(flag_of(name))
                 continue
-            if about["kind"] is Path and not is_on_this_machine(texts):
-                continue
-            with suppress(ValueError, TypeError):
-                typed = (
-                    list(map(str, texts))
-                    if kind is list
-                    else int(texts)
-                    if about["kind"] is int
-                    else texts
-                )
-                options = replace(
-                    options, **{one.name: getattr(cls.typed(**{one.name: typed}), one.name)}
-                )
-        return options
+            texts = [typed] if isinstance(typed, str) else typed
+            for text in texts:
+                words += [flag_of(name), text]
+        return command_line(words)
+
+    def as_typed(self) -> dict[str, Any]:
+        """Write what was chosen, by name: a text, a list of them, or True for a flag."""
+        typed = {}
+        defaults = {one.name: one.default for one in fields(self)}
+        for name, declaration in declarations(type(self)).items():
+            value = getattr(self, name)
+            if value != defaults[name]:
+                typed[name] = value if isinstance(value, bool) else declaration.write(value)
+        return typed
+
+    def to_keep(self) -> dict[str, Any]:
+        """Write what an audit sheet remembers of these options, to be read by ``kept``.
+
+        What cannot be typed, such as an estimator passed in Python, is left out.
+        """
+        can_be_typed = (str, int, float, tuple, Mapping, os.PathLike)
+        declared = declarations(type(self))
+        return {
+            name: typed
+            for name, typed in self.as_typed().items()
+            if declared[name].in_sheets and isinstance(getattr(self, name), can_be_typed)
+        }
+
+
+def declarations(command: type[Options]) -> dict[str, Declaration]:
+    """List the options of a command by name, in the order of its help."""
+    declared = {one.name: one.metadata["option"] for one in fields(command) if one.metadata}
+    return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
+
+
+def _from_sheet(texts: object, declaration: Declaration, flag: str) -> Any:
+    """Read what a sheet remembers of an option; raise an error if it cannot be one."""
+    typed_as = declaration.typed_as
+    if typed_as is bool:
+        if texts is not True:
+            raise TypeError(f"{flag} is on or off, and not {texts!r}.")
+        return True
+
+    if typed_as == list[str]:
+        several = [texts] if isinstance(texts, str) else texts
+        if not isinstance(several, list):
+            raise TypeError(f"{flag} takes texts, and not {texts!r}.")
+        return declaration.read([str(text) for text in several], flag)
+
+    if not isinstance(texts, str):
+        raise TypeError(f"{flag} takes a text, and not {texts!r}.")
+    # The sheet may come from a stranger: a path on another machine would be opened over the network.
+    if typed_as is Path and not is_on_this_machine(texts):
+        raise ValueError(f"{flag} {texts!r} is on another machine.")
+    return declaration.read(int(texts) if typed_as is int else texts, flag)
 
 
 def _class_name(value: Any) -> str:
-    """A class as a table spells it: 1 for 1.0, true for True."""
+    """Spell a class as a table does: 1 for 1.0, true for True."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return str(int(value))
+    return str(value)
 
 
+# ---------------------------------------------------------------- groups of options
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(Options):
+    """How files are read."""
+
+    delimiter: str | None = option(
+        None,
+        help="The delimiter of a CSV.",
+        metavar="CHARACTER",
+        panel=FILES,
+        default_help="detected",
+    )
+    encoding: str | None = option(
+        None,
+        help="The encoding of a CSV, such as cp1252.",
+        metavar="NAME",
+        panel=FILES,
+        default_help="detected",
+    )
+    sheet: str | None = option(
+        None, help="Which sheet of an Excel workbook.", metavar="NAME", panel=FILES
+    )
+    header_row: int | None = option(
+        None,
+        help="The row that holds the column names.",
+        metavar="N",
+        panel=FILES,
+        typed_as=int,
+        min=1,
+        default_help="detected",
+    )
+
+    @property
+    def reading(self) -> FileReading:
+        """The parameters of ``open_source``."""
+        return {
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "sheet": self.sheet,
+            "header_row": self.header_row,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(Options):
+    """What random draws start from."""
+
+    seed: int | None = option(
+        None,
+        help="The same seed gives the same result.",
+        metavar="N",
+        panel=LEARNING,
+        typed_as=int,
+        min=0,
+        max=2**31 - 1,
+        default_help="0",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkerOptions(Options):
+    """Which cells of a column of labels are labels."""
+
+    unlabeled: Names = names(
+        help="A value that means no label, like an empty cell.", metavar="VALUE", in_sheets=False
+    )
+    classes: Names = names(
+        help="A value that is a class although it looks missing (unknown, 99).",
+        flags=("--class",),
+        metavar="VALUE",
+        panel=COLUMNS,
+    )
+
+    @property
+    def for_sheet(self) -> SheetOptions:
+        """What a sheet of rows to label remembers."""
+        return {"unlabeled": self.unlabeled, "options": self.to_keep()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions(MarkerOptions):
+    """How columns are read."""
+
+    drop: Names = names(help="Leave a column out.", metavar="COLUMN")
+    categorical: Names = names(help="A column of categories, such as postcodes.", metavar="COLUMN")
+    numeric: Names = names(help="A column of numbers.", metavar="COLUMN", panel=COLUMNS)
+    identifier: Names = names(
+        help="A column that only identifies rows.",
+        flags=("--identifier", "--id"),
+        metavar="COLUMN",
+        panel=COLUMNS,
+    )
+    missing: Names = names(
+        help="A value to treat as missing, such as -9 or age=-9.",
+        metavar="[COLUMN=]CODE",
+        panel=COLUMNS,
+    )
+    dates: Names = names(
+        help="How to read 03/04/2024 if a column leaves it open: "
+        "day-first, month-first or year-first.",
+        metavar="[COLUMN=]ORDER",
+        panel=COLUMNS,
+    )
+    text: Names = names(help="A column of free text.", metavar="COLUMN", panel=COLUMNS)
+
+    @property
+    def kinds(self) -> dict[str, Names]:
+        """The parameters of ``TablePreparation``."""
+        return {
+            "drop": self.drop,
+            "categorical": self.categorical,
+            "numeric": self.numeric,
+            "identifier": self.identifier,
+            "text": self.text,
+            "missing": self.missing,
+            "dates": self.dates,
+        }
+
+    @property
+    def target_reading(self) -> dict[str, Names]:
+        """The parameters of ``read_target``: how the cells of the target are read."""
+        return {"unlabeled": self.unlabeled, "classes": self.classes, "missing": self.missing}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorOptions(Options):
+    """Which labels to accept."""
+
+    error: float | None = option(
+        None,
+        help="With --audit: accept rows with at most, say, 10% wrong.",
+        metavar="SHARE",
+        read=read_share,
+        write=_write_share,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AimOptions(ErrorOptions):
+    """What the labels should be good for."""
+
+    class_prior: Mapping[Any, float] | str | None = option(
+        None,
+        help="The share of a class among all rows, if you know it; once for each class.",
+        metavar="NAME=SHARE",
+        panel=LEARNING,
+        typed_as=list[str],
+        read=read_prior,
+        write=_write_prior,
+    )
+    aim: str = option(
+        "accuracy",
+        help="accuracy, or balanced: every class counts the same.",
+        metavar="AIM",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingOptions(Options):
+    """What is known of labels under test, and what a person who judges them sees."""
+
+    confidence: str | None = option(
+        None,
+        help="A column of numbers: the larger, the more certain the label.",
+        metavar="COLUMN",
+    )
+    hide: Names = names(
+        help="Do not show a column to whoever labels the rows.", metavar="COLUMN", panel=AUDIT
+    )
+    show: Names = names(
+        help="Show a column although it gives the label away.", metavar="COLUMN", panel=AUDIT
+    )
+    annotator: Names = names(
+        help="Another person's answers: a filled-in sheet.", metavar="FILE", panel=AUDIT
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions(Options):
+    """The answers of an audit."""
+
+    audit: GivenPath | None = option(
+        None, help="The filled-in sheet of random rows.", metavar="FILE", typed_as=Path
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForceOptions(Options):
+    """Whether files are overwritten."""
+
+    force: bool = switch(
+        help="Overwrite files that are there, but no sheet with answers.",
+        in_sheets=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(ForceOptions):
+    """Where and how files are written."""
+
+    out: GivenPath | None = option(
+        None,
+        help="The folder to write to.",
+        metavar="FOLDER",
+        typed_as=Path,
+        default_help="that of FILE",
+    )
+    format: str | None = option(
+        None,
+        help=f"The kind of table to write: {listed(FORMAT_WORDS, 'or')}, or packed, as csv.gz.",
+        metavar="KIND",
+        panel=OUTPUT,
+        default_help="that of FILE",
+    )
+
+    def folder(self, beside: Path) -> Path:
+        """Choose where to write: the folder that was named, or that of the table."""
+        if self.out is None:
+            return beside
+        return Path(self.out)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetWritingOptions(WritingOptions):
+    """Whether sheets are overwritten, too."""
+
+    discard_answers: bool = switch(
+        help="Replace a sheet that holds answers; a copy of it is kept.",
+        panel=OUTPUT,
+        in_sheets=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeOptions(SheetWritingOptions):
+    """How large a sheet is drawn."""
+
+    k: int = option(
+        AUDIT_SIZE,
+        help="How many rows to draw. Decide before you look.",
+        flags=("-k", "--rows"),
+        metavar="ROWS",
+        typed_as=int,
+        min=2,
+        in_sheets=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions(Options):
+    """How rows get their labels."""
+
+    probabilities: bool = switch(
+        help="Add the probability of each class.",
+        panel=OUTPUT,
+    )
+    memory: int | None = option(
+        None,
+        help="The most memory to use, such as 2GB.",
+        metavar="SIZE",
+        panel=FILES,
+        read=read_size,
+        default_help="half of what is free",
+    )
+
+
+# ---------------------------------------------------------------- commands
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnoseOptions(ColumnOptions, ReadingOptions, SeedOptions):
+    """Options of ``chary diagnose``."""
+
+    verb = "diagnose"
+
+    target: str = option(
+        help="The column with the labels.",
+        flags=("--target", "-t"),
+        metavar="COLUMN",
+        in_sheets=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(DiagnoseOptions, AimOptions, ScoringOptions, SheetWritingOptions):
+    """How labels are made; ``chary audit draw`` remembers it in the sheet for ``chary label``."""
+
+    checked: GivenPath | None = option(
+        None,
+        help="The filled-in sheet of doubtful rows, from --check-sheet.",
+        metavar="FILE",
+        panel=AUDIT,
+        typed_as=Path,
+    )
+    check_sheet: bool = switch(
+        help="Also write FILE.check.csv: doubtful rows to correct.",
+        panel=AUDIT,
+    )
+    learner: Any = option(
+        "auto",
+        help="The model: auto, mixed (linear, trees and boosting together), "
+        "network, linear or boosting.",
+        metavar="NAME",
+        panel=LEARNING,
+    )
+    rounds: int | None = option(
+        None,
+        help="Rounds of self-training.",
+        metavar="N",
+        panel=LEARNING,
+        typed_as=int,
+        min=0,
+        max=20,
+        default_help="0 or 1, depending on the labels",
+    )
+    explain: bool = switch(
+        help="Add the cells that decided each new label; slow on large tables.",
+        panel=OUTPUT,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions(LearningOptions, AuditOptions):
+    """Options of ``chary label``."""
+
+    verb = "label"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawOptions(LearningOptions, SizeOptions):
+    """Options of ``chary audit draw``."""
+
+    verb = "audit draw"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(
+    JudgingOptions,
+    MarkerOptions,
+    ReadingOptions,
+    SeedOptions,
+    ErrorOptions,
+    AuditOptions,
+    SizeOptions,
+):
+    """Options of ``chary judge``."""
+
+    verb = "judge"
+
+    labels: Names = names(
+        MISSING,
+        help="A column of labels to judge; give two to compare them.",
+        flags=("--labels", "-l"),
+        metavar="COLUMN",
+        in_sheets=False,
+    )
+    require: float | None = option(
+        None,
+        help="For pipelines, with --audit: exit with 0 if the audit shows this, such as "
+        "accuracy>=80%, with 4 if it rules it out, with 5 if the labels have changed since the "
+        "draw, and with 3 otherwise.",
+        metavar="TEXT",
+        panel=AUDIT,
+        read=read_requirement,
+        write=_write_requirement,
+    )
+    by: Names = names(
+        help="Show the accuracy for each value of a column.", metavar="COLUMN", panel=AUDIT
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictOptions(ReadingOptions, ScoringOptions, WritingOptions):
+    """Options of ``chary predict``."""
+
+    verb = "predict"
+
+    threshold: float | None = option(
+        None,
+        help="Add chary_accept: is the confidence at least this?",
+        metavar="NUMBER",
+        typed_as=float,
+        min=0,
+        max=1,
+    )
+    scheduler: str | None = option(
+        None,
+        help="The address of a Dask cluster that labels the files.",
+        metavar="ADDRESS",
+        panel=FILES,
+        default_help="the cores of this machine",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FillOptions(Options):
+    """Options of ``chary audit fill``."""
+
+    verb = "audit fill"
+
+    until_width: float | None = option(
+        None,
+        help="For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
+        metavar="SHARE",
+        read=read_share,
+        write=_write_share,
+    )
+    table: Names = names(
+        help="For --until-width: the table of the sheet.",
+        metavar="FILE",
+        default_help="the file of that name beside it",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewOptions(ColumnOptions, ReadingOptions, SeedOptions, AimOptions, JudgingOptions):
+    """Options of ``chary review``, which labels or judges a table, or asks which of them."""
+
+    verb = "review"
+
+    target: str | None = same_option(DiagnoseOptions, "target", default=None)
+    labels: Names = same_option(JudgeOptions, "labels", default=())
+    port: int = option(
+        0,
+        help="The port to listen on; 0 picks a free one.",
+        metavar="N",
+        panel=OUTPUT,
+        typed_as=int,
+        min=0,
+        max=65535,
+    )
+    no_browser: bool = switch(
+        help="Print the address instead of opening a browser.",
+    )
+    learner: Any = "auto"  #: for programs; the command does not take it
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(SeedOptions, ForceOptions):
+    """Options of ``chary demo``."""
+
+    verb = "demo"
+
+
+COMMANDS = (
+    LabelOptions,
+    DiagnoseOptions,
+    DrawOptions,
+    JudgeOptions,
+    PredictOptions,
+    FillOptions,
+    ReviewOptions,
+    DemoOptions,
+)
+
+
+@cache
 def flag_of(name: str) -> str:
-    """How a parameter is typed.
+    """Write the flag of an option or a parameter.
 
-    >>> flag_of("class_prior"), flag_of("identifier")
-    ('--class-prior', '--identifier')
+    >>> flag_of("class_prior"), flag_of("identifier"), flag_of("classes")
+    ('--class-prior', '--identifier', '--class')
     """
-    flags = {one.name: one.metadata["flags"] for one in fields(Options)}.get(name, ())
-    if flags:
-        return str(flags[0])
+    for command in COMMANDS:
+        declaration = declarations(command).get(name)
+        if declaration is not None and declaration.flags:
+            return declaration.flags[0]
     return f"--{name.replace('_', '-')}"

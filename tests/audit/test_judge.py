@@ -13,7 +13,7 @@ from chary.audit.filling import Filling
 from chary.audit.judge import EMPTY, draw_to_judge, judge_table
 from chary.audit.judged_answers import cells_by_row
 from chary.audit.labels_under_test import read_labels_under_test
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.report import summarize_judged
 from chary.tables import Table, TableError, open_source
 from chary.tables.target import target_labels
@@ -54,7 +54,7 @@ def labelled_table():
 def test_the_digest_of_labels_changes_with_each_label_and_not_with_the_format(tmp_path, column):
     def digest(data):
         source = open_source(data, reserved=())
-        return read_labels_under_test(source, Options.of(labels="y")).digest("y")
+        return read_labels_under_test(source, JudgeOptions.of(labels="y")).digest("y")
 
     frame = pl.DataFrame({"x": range(60), "y": column})
     frame.write_csv(tmp_path / "t.csv")
@@ -80,12 +80,14 @@ def test_a_sheet_without_its_column_of_classes_is_refused_and_says_what_is_missi
 
 
 def judge(frame, labels, truth, **told):
-    return judge_table(open_source(frame, reserved=()), truth, Options.of(labels=labels, **told))
+    return judge_table(
+        open_source(frame, reserved=()), truth, JudgeOptions.of(labels=labels, **told)
+    )
 
 
 def drawn(frame, labels, path, k, **told):
     return draw_to_judge(
-        open_source(frame, reserved=()), path, Options.of(labels=labels, **told), k
+        open_source(frame, reserved=()), path, JudgeOptions.of(labels=labels, **told), k
     )
 
 
@@ -278,7 +280,7 @@ def test_labels_that_chary_made_are_judged_by_other_rows_than_an_audit_draws(tab
 def read(values, **told):
     frame = pl.DataFrame({"x": range(len(values)), "rule": values})
     return read_labels_under_test(
-        open_source(frame, reserved=()), Options.of(labels="rule", **told)
+        open_source(frame, reserved=()), JudgeOptions.of(labels="rule", **told)
     )
 
 
@@ -314,7 +316,7 @@ def test_the_apostrophe_that_chary_put_before_a_formula_is_no_part_of_a_label(tm
     classes = ["=no", "yes"]
     (tmp_path / "t.csv").write_text(f"x,{name}\n1,'=no\n2,yes\n")
     scan = open_source(tmp_path / "t.csv", reserved=())
-    found = read_labels_under_test(scan, Options(labels=(name,)))
+    found = read_labels_under_test(scan, JudgeOptions(labels=(name,)))
     assert found.classes == classes
     assert found.counts == {name: dict.fromkeys(classes, 1)}
     cells = scan.rows([0, 1], [name])[name]

@@ -9,7 +9,7 @@ import pytest
 
 from chary.cli import main
 from chary.cli.console import complain, open_table, print_json, require_free, steps, writing
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table
 
 
@@ -68,10 +68,10 @@ MUCH, LITTLE = 1 << 40, 1 << 20
 
 def test_tables_that_do_not_fit_are_read_in_parts(table, monkeypatch):
     for memory, in_memory in ((MUCH, True), (LITTLE, False)):
-        found = open_table([table], Options(delimiter=";", memory=memory))
+        found = open_table([table], LabelOptions(target="y", delimiter=";", memory=memory))
         assert isinstance(found, Table) == in_memory
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
-    assert isinstance(open_table(["-"], Options(memory=LITTLE)), Table)
+    assert isinstance(open_table(["-"], LabelOptions(target="y", memory=LITTLE)), Table)
 
 
 def test_infinity_is_null_for_programs(capsys):

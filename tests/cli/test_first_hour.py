@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import polars as pl
 import pytest
 
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review.state import begin
 from chary.tables import open_source, read_table
 from tests.fixtures.first_hour import catalogue, survey, tickets
@@ -71,5 +71,7 @@ def test_a_file_as_people_have_it_goes_through_every_command(tmp_path, run, keys
     judge = tmp_path / f"{labelled.stem}.judge.csv"
     filled(judge, "chary_truth", lambda n: [a_class] * n)
     assert "%" in done("judge", labelled, "--labels", "chary_label", "--audit", judge)
-    bench = begin([str(path)], Options(target=target, unlabeled=("offen", "99"), learner="linear"))
+    bench = begin(
+        [str(path)], ReviewOptions(target=target, unlabeled=("offen", "99"), learner="linear")
+    )
     assert bench.job.columns

@@ -16,7 +16,7 @@ import pytest
 import chary.labelling.label
 import chary.model_file
 from chary.audit.labels_under_test import read_labels_under_test
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.tables import Source, open_source, read_table
 
 QUICK = ("--learner", "linear", "--rounds", 0)
@@ -387,7 +387,7 @@ def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, r
     assert to_check["mine"].str.starts_with("'=").all()
     found = read_labels_under_test(
         open_source([str(tmp_path / "t.labeled.csv")], reserved=()),
-        Options(labels=("chary_label",)),
+        JudgeOptions(labels=("chary_label",)),
     )
     assert found.classes == sorted(names)
     assert found.of(written["chary_label"]) == [names[i % 4] for i in range(160)]

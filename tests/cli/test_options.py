@@ -3,7 +3,7 @@
 import io
 import re
 import shlex
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -21,7 +21,20 @@ from chary.audit.sheet import DOUBT, SheetOrigin
 from chary.cli import audit, main
 from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence
-from chary.options import Options, flag_of, read_prior, read_share, read_size
+from chary.options import (
+    COMMANDS,
+    DiagnoseOptions,
+    DrawOptions,
+    JudgeOptions,
+    LabelOptions,
+    Options,
+    ReviewOptions,
+    declarations,
+    flag_of,
+    read_prior,
+    read_share,
+    read_size,
+)
 from chary.report import Hints
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
@@ -82,15 +95,15 @@ def test_shares_and_sizes_as_typed():
 
 
 def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
-    assert Options.of(target="y", drop="a", unlabeled=None) == Options(target="y", drop=("a",))
-    shares = Options.of(class_prior={0: 0.3, np.int64(3): 0.2, 2.0: 0.4, True: 0.1}).class_prior
-    assert shares == {"0": 0.3, "3": 0.2, "2": 0.4, "true": 0.1}
-    with pytest.raises(TypeError, match="There is no option 'tagret'; the options are aim, "):
-        Options.of(tagret="y")
-    with pytest.raises(
-        TypeError, match="There is no option 'error'; the options are categorical, "
-    ):
-        Options.of("diagnose", error=0.1)
+    known = LabelOptions.of(target="y", drop="a", unlabeled=None)
+    assert known == LabelOptions(target="y", drop=("a",))
+    shares = {0: 0.3, np.int64(3): 0.2, 2.0: 0.4, True: 0.1}
+    options = LabelOptions.of(target="y", class_prior=shares)
+    assert options.class_prior == {"0": 0.3, "3": 0.2, "2": 0.4, "true": 0.1}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tagret'"):
+        LabelOptions.of(tagret="y")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'error'"):
+        DiagnoseOptions.of(target="y", error=0.1)
 
 
 # ---------------------------------------------------------------- commands that are printed can be typed
@@ -99,23 +112,16 @@ def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
 def parsed(line):
     """The options of a command as it is printed, and its files; nothing is done."""
     program, *words = shlex.split(line)
-    found, real = [], Options.typed
+    found, real = [], Options.typed.__func__
 
-    def stop(**typed):
-        found.append(real(**typed))
+    def stop(command, **typed):
+        found.append(real(command, **typed))
         raise typer.Exit
 
     assert program == "chary"
-    with mock.patch.object(Options, "typed", stop):
+    with mock.patch.object(Options, "typed", classmethod(stop)):
         ROOT.main(words, prog_name="chary", standalone_mode=False)
     return found[0]
-
-
-def of_command(options, verb):
-    """The options with those alone that a command takes."""
-    return Options(**{
-        one.name: getattr(options, one.name) for one in fields(Options) if verb in one.metadata["commands"]
-    })  # fmt: skip
 
 
 names = st.text(st.characters(exclude_categories=["C"]), min_size=1, max_size=8)
@@ -140,60 +146,73 @@ OWN |= {
 }
 
 
-def any_value(one):
-    if one.name in OWN:
-        return OWN[one.name]
+def any_value(name, declaration):
+    if name in OWN:
+        return OWN[name]
     kinds = {bool: st.booleans(), Path: st.none() | names.map(Path), list[str]: lists, str: names}
-    return kinds[one.metadata["kind"]]
+    return kinds[declaration.typed_as]
 
 
-@given(st.fixed_dictionaries({one.name: any_value(one) for one in fields(Options)}))
+def any_options(command):
+    values = {name: any_value(name, one) for name, one in declarations(command).items()}
+    return st.builds(command, **values)
+
+
+@pytest.mark.parametrize(
+    "command", [one for one in COMMANDS if one.verb not in ("predict", "demo")]
+)
+@given(st.data())
 @settings(max_examples=10)
-def test_what_is_written_is_read_again(values):
-    options = Options(**values)
-    for verb in ("label", "diagnose", "review", "audit draw", "audit fill", "judge"):
-        assert parsed(options.command(verb, ["my t.csv"])) == of_command(options, verb.split()[-1])
+def test_what_is_written_is_read_again(command, data):
+    options = data.draw(any_options(command))
+    assert parsed(options.command(["my t.csv"])) == options
 
 
-CHOSEN = Options(
+READING = {
+    "unlabeled": ("", "to do"),
+    "classes": ("unknown",),
+    "delimiter": ":",
+    "encoding": "cp1252",
+}
+WRITING = {"out": Path("o"), "format": "parquet", "force": True, "discard_answers": True}
+AUDITED = {"audit": Path("s.csv"), "error": 0.05, "seed": 4}
+CHOSEN = LabelOptions(
     target="it's",
-    labels=("rule", "other"),
-    confidence="sure",
-    unlabeled=("", "to do"),
-    classes=("unknown",),
     drop=("a b",),
     numeric=("n",),
     identifier=("id",),
     missing=("-9",),
-    audit=Path("s.csv"),
-    k=40,
     check_sheet=True,
     class_prior={"p": 0.25, "q": 0.75},
     aim="balanced",
-    error=0.05,
-    by=("region",),
-    hide=("why",),
     learner="linear",
     rounds=0,
     explain=True,
-    delimiter=":",
-    encoding="cp1252",
     memory=2 * 10**9,
-    seed=4,
-    out=Path("o"),
-    format="parquet",
-    force=True,
-    discard_answers=True,
+    **READING,
+    **WRITING,
+    **AUDITED,
 )
+TO_JUDGE = JudgeOptions(
+    labels=("rule", "other"),
+    confidence="sure",
+    k=40,
+    by=("region",),
+    hide=("why",),
+    **READING,
+    **WRITING,
+    **AUDITED,
+)
+SAFE = {"force": False, "discard_answers": False}
 
 
 def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
-    files, safe = ["my t.csv", "more.csv"], replace(CHOSEN, force=False, discard_answers=False)
+    files = ["my t.csv", "more.csv"]
     draw = Hints.for_labels(CHOSEN, files, 12).draw
     assert draw.startswith(
         "chary audit draw 'my t.csv' more.csv --target 'it'\"'\"'s' --unlabeled '' "
     )
-    assert parsed(draw) == replace(of_command(safe, "draw"), k=12)
+    assert parsed(draw) == DrawOptions.like(CHOSEN, k=12, **SAFE)
     assert Hints.for_labels(CHOSEN, files, 0).draw == ""
 
     table = SimpleNamespace(stem="t", folder=Path())
@@ -202,27 +221,33 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
         answers=SimpleNamespace(n_drawn=60),
         tested=SimpleNamespace(source=SimpleNamespace(table=table)),
     )
-    hints = Hints.for_judged(CHOSEN, files, judged)
-    assert parsed(hints.draw) == replace(of_command(safe, "judge"), k=100, audit=None, annotator=())
+    hints = Hints.for_judged(TO_JUDGE, files, judged)
+    assert parsed(hints.draw) == replace(TO_JUDGE, k=100, audit=None, annotator=(), **SAFE)
     assert hints.fill == "chary audit fill s.csv"
     judged.answers.n_drawn = 100
-    assert Hints.for_judged(CHOSEN, files, judged).draw == ""
+    assert Hints.for_judged(TO_JUDGE, files, judged).draw == ""
 
     told = {"unlabeled": ("to do",), "read_with": {"delimiter": ":", "encoding": "cp1252"}}
     drawn = SheetOrigin("it's", ["a"], **told, tables=("my t.csv",))
     sheet = tmp_path / "my t.audit.csv"
-    common = Options(unlabeled=("to do",), delimiter=":", encoding="cp1252")
+    common = {"unlabeled": ("to do",), "delimiter": ":", "encoding": "cp1252"}
     said = audit._next_command(sheet, drawn)
     assert str(tmp_path / "my t.csv") in said
-    assert parsed(said) == replace(common, target="it's", audit=sheet)
-    assert parsed(audit._next_command(sheet, drawn._replace(chosen=DOUBT))) == replace(
-        common, target="it's", checked=sheet
+    assert parsed(said) == LabelOptions(target="it's", audit=sheet, **common)
+    assert parsed(audit._next_command(sheet, drawn._replace(chosen=DOUBT))) == LabelOptions(
+        target="it's", checked=sheet, **common
     )
     said = audit._next_command(
         sheet, drawn._replace(judged=("rule", "other"), tables=(*drawn.tables, "b.csv"))
     )
     assert parsed_files(said) == [str(tmp_path / "my t.csv"), str(tmp_path / "b.csv")]
-    assert parsed(said) == replace(common, labels=("rule", "other"), audit=sheet)
+    assert parsed(said) == JudgeOptions(labels=("rule", "other"), audit=sheet, **common)
+
+
+def test_a_page_hands_over_what_a_command_takes():
+    chosen = ReviewOptions(target="y", drop=("a",), error=0.1, port=8000, no_browser=True)
+    assert LabelOptions.like(chosen) == LabelOptions(target="y", drop=("a",), error=0.1)
+    assert not hasattr(LabelOptions.like(chosen), "port")
 
 
 def parsed_files(command):
@@ -265,7 +290,7 @@ def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(
     assert main(["label", str(path), *chosen]) == 0
     first = parsed(shlex.join(["chary", "label", str(path), *chosen]))
     drawn = hint(capsys.readouterr().out, "Next:")
-    assert parsed(drawn) == replace(first, k=29)
+    assert parsed(drawn) == DrawOptions.like(first, k=29)
     assert main(shlex.split(drawn)[1:]) == 0
     sheet, check = tmp_path / "my survey.audit.csv", tmp_path / "my survey.check.csv"
     monkeypatch.setattr("typer.getchar", lambda: "q")
@@ -282,9 +307,10 @@ def test_the_line_printed_after_each_step_has_all_that_was_chosen_at_the_first(
 
 
 def test_what_a_sheet_remembers_is_read_back_and_what_is_odd_in_it_is_not():
-    kept = CHOSEN.to_keep("label")
-    assert Options.kept(kept).to_keep("label") == kept
-    assert "force" not in kept
+    for options, required in ((CHOSEN, {"target": "y"}), (TO_JUDGE, {"labels": ("rule",)})):
+        kept = options.to_keep()
+        assert type(options).kept(kept, **required).to_keep() == kept
+        assert "force" not in kept
     odd = {
         "missing": 3,
         "rounds": "many",
@@ -293,8 +319,9 @@ def test_what_a_sheet_remembers_is_read_back_and_what_is_odd_in_it_is_not():
         "memory": "1e",
         "nonsense": "x",
     }
-    assert Options.kept(odd) == Options(drop=("a", "b"))
-    assert Options(learner=object(), aim="balanced").to_keep("label") == {"aim": "balanced"}
+    assert LabelOptions.kept(odd, target="y") == LabelOptions(target="y", drop=("a", "b"))
+    options = LabelOptions(target="y", learner=object(), aim="balanced")
+    assert options.to_keep() == {"aim": "balanced"}
 
 
 # ---------------------------------------------------------------- help

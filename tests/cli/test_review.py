@@ -40,7 +40,7 @@ def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(tab
     bench.choose_kind("colour", "leave out")
     bench.choose_error(0.1)
     bench.close()
-    line = bench.options.command("review", [table])
+    line = bench.options.command([table])
     assert run(*shlex.split(line)[1:])[0] == 0
     options = served[1][0].options
     assert options == bench.options

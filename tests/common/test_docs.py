@@ -1,7 +1,6 @@
 """The documentation is true: its blocks are run and their output compared, and its figures are the stored ones."""
 
 import csv
-import dataclasses
 import doctest
 import functools
 import importlib.util
@@ -19,7 +18,7 @@ import pytest
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.cli import main
-from chary.options import Options, flag_of
+from chary.options import COMMANDS, declarations, flag_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("", "tutorials", "how-to", "explanation", "reference")
@@ -219,4 +218,5 @@ def test_the_page_of_all_options_names_every_command_and_option():
         "demo",
     ):
         assert f"## chary {command}\n" in page
-    assert all(f"`{flag_of(field.name)}`" in page for field in dataclasses.fields(Options))
+    for command in COMMANDS:
+        assert all(f"`{flag_of(name)}`" in page for name in declarations(command))

@@ -30,7 +30,7 @@ from chary.labelling import label_table
 from chary.labelling.learn import LEARNERS
 from chary.method.labels import Labels
 from chary.model_file import ModelFileError, load_model, save_model
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.report import Hints, render_page, summarize
 from chary.tables import Table, TableError, TablePreparation, write_table
 
@@ -62,7 +62,9 @@ def page_of(result):
     """The page as the command line makes it."""
     return render_page(
         summarize(result),
-        Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size),
+        Hints.for_labels(
+            LabelOptions(target=result.target), [result.table.name], result.audit_size
+        ),
     )
 
 
@@ -689,7 +691,7 @@ def benign_frame():
 @pytest.fixture(scope="module")
 def benign():
     result = label_table(
-        Table(benign_frame(), "table.csv", ","), Options.of(target="y", classes=("a", "b"))
+        Table(benign_frame(), "table.csv", ","), LabelOptions.of(target="y", classes=("a", "b"))
     )
     return result, Elements(page_of(result)).found
 

@@ -34,7 +34,7 @@ from chary.audit.judged_answers import TRUTH
 from chary.audit.sheet import CLASSES, draw_sheet, unlabelled_rows
 from chary.cli.audit import _next_command, _stopping
 from chary.model_file import ModelFileError, load_bytes, model_bytes
-from chary.options import Options
+from chary.options import FillOptions, JudgeOptions
 from chary.report import summarize_judged
 from chary.tables import TableError, TablePreparation, open_source, read_table, write_table
 from chary.tables.source import flattened
@@ -303,7 +303,7 @@ def sheet_seeds() -> list[bytes]:
         draw_to_judge(
             flattened(open_source(str(path))),
             folder / "people.judge.csv",
-            Options.of(labels=_LABELS),
+            JudgeOptions.of(labels=_LABELS),
             8,
         )
         to_label = _answered(folder / "people.audit.csv", "y", folder)
@@ -443,7 +443,7 @@ def run_sheet(data: bytes, folder: Path) -> None:
     sheet = folder / ("people.audit.xlsx" if data[:2] == b"PK" else "people.audit.csv")
     sheet.write_bytes(data)
     table = read_table(path)
-    options = Options.of("judge", labels=_LABELS)
+    options = JudgeOptions.of(labels=_LABELS)
 
     def read() -> None:
         read_audit(sheet, table, "y", target_labels(table, "y"))
@@ -458,7 +458,7 @@ def run_sheet(data: bytes, folder: Path) -> None:
             filling.cells(place)
             filling.answer(place, "a")
         _next_command(sheet, filling.origin)
-        _stopping(filling, Options.of("fill", until_width=0.3)).words(filling.answers)
+        _stopping(filling, FillOptions.of(until_width=0.3)).words(filling.answers)
 
     _each(read, judge, fill)
 

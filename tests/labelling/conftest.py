@@ -31,7 +31,7 @@ def rows():
 def trained_model():
     """A pipeline of the linear learner, trained once."""
     from chary.labelling import label_table
-    from chary.options import Options
+    from chary.options import LabelOptions
     from chary.tables import Table
 
     frame = new_rows(300, seed=0)
@@ -41,7 +41,7 @@ def trained_model():
     label[100:] = None
     frame = frame.with_columns(y=pl.Series(label.tolist(), dtype=pl.String))
     return label_table(
-        Table(frame, "t"), Options.of(target="y", learner="linear", drop=["id"], text=["said"])
+        Table(frame, "t"), LabelOptions.of(target="y", learner="linear", drop=["id"], text=["said"])
     ).model
 
 

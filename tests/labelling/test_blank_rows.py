@@ -10,7 +10,7 @@ import chary
 from chary.audit.judge import draw_to_judge
 from chary.audit.sheet import named_rows, read_sheet
 from chary.cli import main
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.tables import Source, open_source, read_table
 
 N = 240
@@ -160,7 +160,7 @@ def test_labels_are_judged_without_them(tmp_path, monkeypatch):
         source = open_source(tmp_path / "t.csv", reserved=())
         assert (source.n_rows, source.n_filled, source.blank_numbers.tolist()) == (251, 200, places)
         sheet = tmp_path / f"{kept}.csv"
-        draw_to_judge(source, sheet, Options(labels=("label",), show=("truth",)), 200)
+        draw_to_judge(source, sheet, JudgeOptions(labels=("label",), show=("truth",)), 200)
         drawn = [row.number for row in named_rows(read_sheet(sheet))]
         assert sorted(drawn) == [i for i in range(251) if i not in set(places)]
     judged = chary.judge(frame, labels="label", audit=frame["truth"])

@@ -28,7 +28,7 @@ from chary.labelling.diagnose import (
     measure_coverage,
     separate,
 )
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table, TableError
 
 
@@ -258,8 +258,8 @@ def few_rows():
 
 def test_it_is_the_diagnosis_of_the_whole_job(few_rows):
     found, job = (
-        diagnose_table(few_rows, Options.of(target="y", seed=4)),
-        label_table(few_rows, Options.of(target="y", seed=4, rounds=0)),
+        diagnose_table(few_rows, LabelOptions.of(target="y", seed=4)),
+        label_table(few_rows, LabelOptions.of(target="y", seed=4, rounds=0)),
     )
     assert found.diagnosis.verdict == job.diagnosis.verdict == "strongly biased"
     assert found.diagnosis.separation == job.diagnosis.separation
@@ -272,7 +272,9 @@ def test_it_is_the_diagnosis_of_the_whole_job(few_rows):
 
 def test_steps_are_announced_and_kinds_can_be_overridden(few_rows):
     steps = []
-    found = diagnose_table(few_rows, Options.of(target="y", drop=["colour"]), progress=steps.append)
+    found = diagnose_table(
+        few_rows, LabelOptions.of(target="y", drop=["colour"]), progress=steps.append
+    )
     assert steps == ["Preparing columns", "Comparing labelled and unlabelled rows"]
     assert [(column.name, column.kind) for column in found.columns] == [
         ("x", "numeric"),
@@ -282,4 +284,4 @@ def test_steps_are_announced_and_kinds_can_be_overridden(few_rows):
 
 def test_a_wrong_target_is_one_sentence(few_rows):
     with pytest.raises(TableError, match="has no column 'z'"):
-        diagnose_table(few_rows, Options.of(target="z"))
+        diagnose_table(few_rows, LabelOptions.of(target="z"))

@@ -17,7 +17,7 @@ from chary.labelling.explain import (
     importance,
     spread_rows,
 )
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table, TablePreparation
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -259,7 +259,7 @@ def test_of_a_text_the_words_that_decide_are_named_and_not_the_greeting():
     cells = pl.DataFrame({"text": texts, "y": label})
     result = label_table(
         Table(cells, "t.csv", ","),
-        Options.of(target="y", learner="linear", explain=True, text=["text"]),
+        LabelOptions.of(target="y", learner="linear", explain=True, text=["text"]),
     )
     why = [said or "" for said in result.why[120:].to_list()]
     assert (
@@ -335,7 +335,7 @@ def result(quick_learners):
     cells = frame(300)
     swap = [i for i in range(120) if abs(cells["income"][i]) > 1.2][:5]
     table = labeled(cells, cells["income"] > 0, n_labeled=120, swap=swap)
-    return label_table(table, Options.of(target="y", rounds=0, explain=True)), swap
+    return label_table(table, LabelOptions.of(target="y", rounds=0, explain=True)), swap
 
 
 def test_a_labelled_table_says_what_decides(result):
@@ -362,7 +362,7 @@ def test_swapped_labels_are_doubted(result):
 
 def test_why_is_not_worked_out_unless_asked_for_and_same_seed_same_answer(result):
     outcome, _ = result
-    again = label_table(outcome.table, Options.of(target="y", rounds=0))
+    again = label_table(outcome.table, LabelOptions.of(target="y", rounds=0))
     assert again.why is None
     assert "chary_why" not in again.added_columns
     assert again.reasons == outcome.reasons

@@ -20,7 +20,7 @@ from chary.labelling.learn import LEARNERS, NETWORK
 from chary.method import default_members, labels
 from chary.method.held_out import HeldOut
 from chary.model_file import ModelFileError, load_model, save_model
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.report import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables.target import sample_rows, target_labels
@@ -49,7 +49,7 @@ def table(n=150, n_labeled=40, seed=0, dtype=pl.String, biased=False):
 
 @pytest.fixture(scope="module")
 def result(quick_learners):
-    return label_table(table(biased=True), Options.of(target="y", learner="network", seed=3))
+    return label_table(table(biased=True), LabelOptions.of(target="y", learner="network", seed=3))
 
 
 def test_given_labels_are_kept_and_every_row_has_one(result):
@@ -110,7 +110,7 @@ def test_the_model_gives_new_rows_the_same_labels_and_so_does_its_file(result, t
 
 
 def test_the_same_seed_gives_the_same_outcome(result):
-    again = label_table(table(biased=True), Options.of(target="y", learner="network", seed=3))
+    again = label_table(table(biased=True), LabelOptions.of(target="y", learner="network", seed=3))
     assert (again.codes == result.codes).all()
     assert (again.confidence == result.confidence).all()
     assert (again.next_rows == result.next_rows).all()
@@ -120,7 +120,7 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
     names = result.labels.classes.tolist()
     told = label_table(
         table(),
-        Options.of(
+        LabelOptions.of(
             target="y", seed=3, learner="linear", class_prior={names[0]: 0.8, names[1]: 0.2}
         ),
     )
@@ -138,7 +138,7 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
 def test_rounds_that_are_asked_for_are_taken_with_a_class_prior_too():
     told = label_table(
         table(biased=True),
-        Options.of(target="y", seed=3, class_prior="labeled", rounds=5, learner="linear"),
+        LabelOptions.of(target="y", seed=3, class_prior="labeled", rounds=5, learner="linear"),
     )
     classifier = told.model[-1]
     assert isinstance(classifier.estimator_, MixedEnsembleClassifier)
@@ -157,7 +157,7 @@ def collapsing():
 
 
 def test_where_unlike_learners_find_one_class_alone_the_network_learns_and_says_why():
-    found = label_table(collapsing(), Options.of(target="y"))
+    found = label_table(collapsing(), LabelOptions.of(target="y"))
     assert found.diagnosis.verdict == "strongly biased"
     assert (found.settings["learner"], found.settings["rounds"]) == ("network", 1)
     assert "held-out" in found.settings["why_learner"]
@@ -170,13 +170,13 @@ def test_whoever_is_asked_for_learns():
         "mixed": ["linear", "trees", "boosting"],
     }
     for name, members in kinds.items():
-        asked = label_table(collapsing(), Options.of(target="y", learner=name))
+        asked = label_table(collapsing(), LabelOptions.of(target="y", learner=name))
         assert [member.name for member in asked.model[-1].estimator_.members_] == members
         assert asked.settings["learner"] == name
 
 
 def test_any_classifier_of_scikit_learn_can_learn():
-    asked = label_table(table(), Options.of(target="y", learner=GaussianNB(), seed=3))
+    asked = label_table(table(), LabelOptions.of(target="y", learner=GaussianNB(), seed=3))
     X = asked.model[0].transform(table().frame.drop("y"))
     given = asked.labels.labeled
     own = GaussianNB().fit(X[given], asked.labels.codes[given])
@@ -205,7 +205,7 @@ class StandIn(ClassifierMixin, BaseEstimator):
 def test_a_model_of_the_users_can_be_one_of_the_mixture():
     members = [*default_members(), ("foundation", StandIn("weights.ckpt"), 2.0)]
     asked = label_table(
-        table(), Options.of(target="y", learner=MixedEnsembleClassifier(members), seed=3)
+        table(), LabelOptions.of(target="y", learner=MixedEnsembleClassifier(members), seed=3)
     )
     fitted = asked.model[-1].estimator_
     assert [member.name for member in fitted.members_] == [
@@ -230,26 +230,26 @@ def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):
     sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
     sheet.with_columns(pl.lit("no").alias("y")).write_csv(tmp_path / "audit.csv")
     asked = label_table(
-        whole, Options.of(target="y", learner="linear", audit=tmp_path / "audit.csv")
+        whole, LabelOptions.of(target="y", learner="linear", audit=tmp_path / "audit.csv")
     )
     assert [member.name for member in asked.model[-1].estimator_.members_] == ["linear"]
 
 
 def test_what_cannot_be_done_is_refused_in_one_sentence():
     with pytest.raises(TableError, match="Every row of column 'y' has a label"):
-        label_table(table(n_labeled=150), Options(target="y"))
+        label_table(table(n_labeled=150), LabelOptions(target="y"))
     with pytest.raises(TableError, match=r"aim='rare' is not known; give accuracy or balanced\."):
-        label_table(table(), Options(target="y", aim="rare"))
+        label_table(table(), LabelOptions(target="y", aim="rare"))
     for nobody in ("magic", GaussianNB, object()):
         with pytest.raises(
             TableError, match=r"There is no learner .*; pass learner='auto', one of 'mixed', .*, or"
         ):
-            label_table(table(), Options.of(target="y", learner=nobody))
+            label_table(table(), LabelOptions.of(target="y", learner=nobody))
 
 
 def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_accepted():
     steps = []
-    fair = label_table(table(), Options.of(target="y", seed=3), progress=steps.append)
+    fair = label_table(table(), LabelOptions.of(target="y", seed=3), progress=steps.append)
     assert steps[:2] == ["Preparing columns", "Comparing labelled and unlabelled rows"]
     assert fair.diagnosis.verdict == "representative"
     assert isinstance(fair.model[-1].estimator_, MixedEnsembleClassifier)
@@ -261,7 +261,7 @@ def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatc
     monkeypatch.setitem(LEARNERS, "linear", LEARNERS["linear"]._replace(most_rows=50))
     prior = {"=yes": 0.3, "no": 0.7}
     told = label_table(
-        table(n=400), Options.of(target="y", learner="linear", rounds=1, class_prior=prior)
+        table(n=400), LabelOptions.of(target="y", learner="linear", rounds=1, class_prior=prior)
     )
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
@@ -271,7 +271,7 @@ def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatc
 def test_a_parquet_label_has_the_type_of_its_target():
     source = table(dtype=pl.Int64)
     outcome = label_table(
-        Table(source.frame, "t.parquet"), Options.of(target="y", learner="linear")
+        Table(source.frame, "t.parquet"), LabelOptions.of(target="y", learner="linear")
     )
     added = outcome.added_columns["chary_label"]
     assert added.dtype == pl.Int64
@@ -294,7 +294,9 @@ def test_a_class_prior_cannot_stand_beside_a_new_class_of_an_audit(tmp_path):
             TableError,
             match=r"The audit found the class 'maybe', .* leave the parameter class_prior out",
         ):
-            label_table(source, Options.of(target="y", audit=tmp_path / "a.csv", class_prior=prior))
+            label_table(
+                source, LabelOptions.of(target="y", audit=tmp_path / "a.csv", class_prior=prior)
+            )
 
 
 @pytest.mark.parametrize("new", ["maybe", "zzz"])
@@ -305,7 +307,7 @@ def test_a_class_that_only_the_audit_found_is_learned(tmp_path, new):
         write_audit(source, "y", labels, draw(labels.labeled, 8, 0), file)
     frame = pl.read_csv(tmp_path / "a.csv", infer_schema=False)
     frame.with_columns(pl.Series("y", ["no", new, "=yes", "no"] * 2)).write_csv(tmp_path / "a.csv")
-    found = label_table(source, Options.of(target="y", audit=tmp_path / "a.csv"))
+    found = label_table(source, LabelOptions.of(target="y", audit=tmp_path / "a.csv"))
     assert new in found.labels.classes
     assert found.audit.answers.new_classes == {new: 2}
 
@@ -317,7 +319,7 @@ def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
         "chary.labelling.learn.held_out",
         lambda model, X, labels, **rest: seen.append(labels) or nothing,
     )
-    label_table(table(biased=True), Options.of(target="y", rounds=0, learner="network"))
+    label_table(table(biased=True), LabelOptions.of(target="y", rounds=0, learner="network"))
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
 
 
@@ -335,7 +337,7 @@ def test_labels_are_encoded_once_in_a_run(monkeypatch):
     monkeypatch.setattr(
         labels, "_encode_values", lambda y, unlabeled: encoded.append(len(y)) or whole(y, unlabeled)
     )
-    label_table(table(biased=True), Options.of(target="y", rounds=1, learner="linear"))
+    label_table(table(biased=True), LabelOptions.of(target="y", rounds=1, learner="linear"))
     assert encoded == [150]
 
 
@@ -359,7 +361,7 @@ def test_free_text_is_learned_from(tmp_path):
     frame = pl.DataFrame(
         {"review": said, "y": [of if i < 40 else None for i, of in enumerate(about)]}
     )
-    outcome = label_table(Table(frame, "t.csv", ","), Options.of(target="y", learner="linear"))
+    outcome = label_table(Table(frame, "t.csv", ","), LabelOptions.of(target="y", learner="linear"))
     assert (outcome.labels.classes[outcome.codes] == about).mean() > 0.95
     save_model(outcome.model, tmp_path / "m.chary")
     new_about, new_said, _ = reviews(seed=1)
@@ -368,7 +370,7 @@ def test_free_text_is_learned_from(tmp_path):
     )
     assert (added["chary_label"].to_numpy() == new_about).mean() > 0.95
     forced = label_table(
-        Table(frame, "t.csv", ","), Options.of(target="y", learner="linear", text=["review"])
+        Table(frame, "t.csv", ","), LabelOptions.of(target="y", learner="linear", text=["review"])
     )
     assert (forced.codes == outcome.codes).all()
 
@@ -387,7 +389,7 @@ def test_aimed_at_every_class_more_of_a_rare_one_is_found_and_new_rows_too(tmp_p
     table, truth = lopsided()
     found = {}
     for aim in ("accuracy", "balanced"):
-        result = label_table(table, Options.of(target="y", learner="linear", aim=aim))
+        result = label_table(table, LabelOptions.of(target="y", learner="linear", aim=aim))
         assert result.options.aim == aim
         labels = result.labels.classes[result.codes][41:]
         found[aim] = np.mean(labels[truth[41:] == "rare"] == "rare")
@@ -402,7 +404,9 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
     table, truth = lopsided()
     prior = {"common": 0.9, "rare": 0.1}
     met, aimed = (
-        label_table(table, Options.of(target="y", class_prior=prior, learner="linear", aim=aim))
+        label_table(
+            table, LabelOptions.of(target="y", class_prior=prior, learner="linear", aim=aim)
+        )
         for aim in ("accuracy", "balanced")
     )
     shares = [np.mean(result.labels.classes[result.codes] == "rare") for result in (met, aimed)]
@@ -418,7 +422,7 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
     sheet.write_csv(tmp_path / "audit.csv")
     audited = label_table(
         table,
-        Options.of(target="y", audit=tmp_path / "audit.csv", aim="balanced", learner="linear"),
+        LabelOptions.of(target="y", audit=tmp_path / "audit.csv", aim="balanced", learner="linear"),
     )
     assert audited.model[-1].aim == "balanced"
     assert audited.model[-1].class_bias_.any()
@@ -427,7 +431,7 @@ def test_an_aim_goes_with_a_class_prior_and_with_an_audit(tmp_path):
 
 def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
     data = table(biased=True)
-    before = label_table(data, Options.of(target="y", learner="linear"))
+    before = label_table(data, LabelOptions.of(target="y", learner="linear"))
     path = tmp_path / "t.check.csv"
     with path.open("wb") as file:
         write_rows_to_check(before, file)
@@ -435,7 +439,7 @@ def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
     assert sheet["chary_row"].str.starts_with("check ").all()
     assert set(sheet["chary_guess"]) <= {"'=yes", "no"}
     sheet.with_columns(pl.Series("y", ["no"] * 5 + [None] * (sheet.height - 5))).write_csv(path)
-    after = label_table(data, Options.of(target="y", learner="linear", checked=path))
+    after = label_table(data, LabelOptions.of(target="y", learner="linear", checked=path))
     checked = before.next_rows[:5]
     assert after.labels.labeled[checked].all()
     assert set(after.labels.classes[after.codes[checked]]) == {"no"}
@@ -443,7 +447,7 @@ def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
     assert after.audit is None
     assert "5 labels of rows that were checked one by one are among those given." in after.notes
     with pytest.raises(TableError, match="chosen for doubt, not drawn at random"):
-        label_table(data, Options.of(target="y", rounds=0, audit=path))
+        label_table(data, LabelOptions.of(target="y", rounds=0, audit=path))
 
 
 def test_durations_are_features_and_classes_like_any_other():
@@ -455,7 +459,7 @@ def test_durations_are_features_and_classes_like_any_other():
     frame = cells.with_columns(hours.alias("lasted"), classes).drop("x")
     result = label_table(
         Table(frame, "t.parquet"),
-        Options.of(target="y", missing=["-9"], explain=True, learner="linear"),
+        LabelOptions.of(target="y", missing=["-9"], explain=True, learner="linear"),
     )
     assert set(result.added_columns["chary_label"].to_list()) == {"1h", "2h"}
     assert result.added_columns["chary_why"].str.contains("lasted = -?[0-9]").any()
@@ -488,7 +492,7 @@ def path_of_table(tmp_path):
 
 
 def in_parts(path, memory=MEMORY, sample=10_000, progress=lambda step: None, **asked):
-    file, options = io.BytesIO(), Options.of(target="y", memory=memory, **asked)
+    file, options = io.BytesIO(), LabelOptions.of(target="y", memory=memory, **asked)
     with patch("chary.labelling.label.SAMPLE", sample):
         return label_table(
             open_source(path), options, file=file, progress=progress
@@ -498,7 +502,7 @@ def in_parts(path, memory=MEMORY, sample=10_000, progress=lambda step: None, **a
 def at_once(path, **asked):
     file = io.BytesIO()
     return label_table(
-        read_table(path), Options.of(target="y", **asked), file=file
+        read_table(path), LabelOptions.of(target="y", **asked), file=file
     ), file.getvalue()
 
 
@@ -642,7 +646,9 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
     filled = pl.read_csv(check, infer_schema=False).with_columns(pl.Series("y", truth[numbers]))
     filled.write_csv(check)
     again, _ = in_parts(path, sample=50, checked=check, learner="linear")
-    known = label_table(read_table(path), Options.of(target="y", checked=check, learner="linear"))
+    known = label_table(
+        read_table(path), LabelOptions.of(target="y", checked=check, learner="linear")
+    )
     assert again.labels.labeled.sum() == known.labels.labeled.sum() == 60 + len(numbers)
 
 
@@ -692,7 +698,7 @@ def test_classes_with_labels_that_no_other_row_receives_are_named(n_unused):
     y = [*names[:40], *[None] * 80, *far]
     frame = pl.DataFrame({"x": x, "y": y})
     result = label_table(
-        Table(frame, "t"), Options.of(target="y", learner=DecisionTreeClassifier())
+        Table(frame, "t"), LabelOptions.of(target="y", learner=DecisionTreeClassifier())
     )
     (note,) = [note for note in result.notes if note.startswith("No row was predicted")]
     assert "'far 00' (2)" in note

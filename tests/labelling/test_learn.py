@@ -25,7 +25,7 @@ from chary.labelling.learn import (
     weigh_members,
 )
 from chary.method.labels import Labels
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -134,7 +134,7 @@ def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
     X = np.random.default_rng(0).normal(size=(300, 3))
     labels = partly((X[:, 0] > 0.3 * X[:, 1]).astype(int), 60)
     for told in ({}, {"class_prior": {"a": 0.7, "b": 0.3}}, {"aim": "balanced"}):
-        options = Options.of(target="y", seed=1, **told)
+        options = LabelOptions.of(target="y", seed=1, **told)
         choice, _, tried = fit_learner(X, labels, diagnosis(STRONG), seed=1, **told)
         (one, judges), (other, _) = (
             _hold_out(choice, X, labels, options, 300, how) for how in (tried, None)

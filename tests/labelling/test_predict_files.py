@@ -15,7 +15,7 @@ import pytest
 
 from chary.labelling import Predictor, predict_files, predict_table
 from chary.labelling.predict_files import FileTask, Resources, label_files, plan_files
-from chary.options import Options
+from chary.options import PredictOptions
 from chary.tables import Table, TableError, read_table, write_table
 from chary.tables.source import open_source
 
@@ -24,7 +24,7 @@ RESOURCES = Resources()
 
 
 def into(out, **options):
-    return Options(out=out, **options)
+    return PredictOptions(out=out, **options)
 
 
 @pytest.fixture(name="predictor", scope="module")
@@ -106,7 +106,9 @@ def test_the_bytes_depend_on_nothing_but_file_model_and_settings(tmp_path, predi
 def test_formats_probabilities_and_acceptance(tmp_path, model_file, rows):
     source = written(tmp_path / "t.parquet", rows(120), "parquet")
     predictor = Predictor(model_file.read_bytes(), probabilities=True, threshold=0.5)
-    label_file(predictor, FileTask(source, str(tmp_path / "o.jsonl"), Options(format="jsonl")))
+    label_file(
+        predictor, FileTask(source, str(tmp_path / "o.jsonl"), PredictOptions(format="jsonl"))
+    )
     found = pl.read_ndjson(tmp_path / "o.jsonl")
     assert found.columns == [*rows(1).columns, *predictor.schema]
     assert found["id"].to_list() == list(range(120))
@@ -132,7 +134,7 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
         "takes more than the 1 MiB allowed; pass more with the parameter memory",
         resources=Resources(1, 1, 1 << 20),
     )
-    refused(rows(60), "without sheets", options=Options(sheet="one"))
+    refused(rows(60), "without sheets", options=PredictOptions(sheet="one"))
     real = predict_files._write
 
     def changed(*of_the_file):

@@ -15,7 +15,7 @@ from chary.labelling.label import (
     some_labels,
 )
 from chary.method.labels import Labels
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table
 
 
@@ -70,6 +70,6 @@ def test_a_row_of_the_table_is_read_alone_although_its_cell_is_no_number():
     ]  # more words than a model remembers
     frame = pl.DataFrame({"x": cells, "z": range(200), "y": [*["a", "b"] * 20, *[None] * 160]})
     found = label_table(
-        Table(frame, "t"), Options.of(target="y", numeric=["x"], learner="linear", rounds=0)
+        Table(frame, "t"), LabelOptions.of(target="y", numeric=["x"], learner="linear", rounds=0)
     )
     np.testing.assert_array_equal(found.features(np.array([198])), found.features()[[198]])

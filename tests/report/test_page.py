@@ -20,7 +20,7 @@ from chary.labelling.audited import AuditFigures
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.explain import Cell
 from chary.method.held_out import HeldOut
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.report import Hints, render_page, summarize
 from chary.report.page import _SECTIONS as SECTIONS
 from chary.tables import Table
@@ -53,7 +53,9 @@ def page_of(result):
     """The page as the command line makes it."""
     return render_page(
         summarize(result),
-        Hints.for_labels(Options(target=result.target), [result.table.name], result.audit_size),
+        Hints.for_labels(
+            LabelOptions(target=result.target), [result.table.name], result.audit_size
+        ),
     )
 
 
@@ -68,7 +70,9 @@ def result(quick_learners):
         "note": [f"free text {i}" for i in range(n)],
         "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(n)],
     })  # fmt: skip
-    return label_table(Table(frame, "shop.csv", ","), Options.of(target="y", learner="network"))
+    return label_table(
+        Table(frame, "shop.csv", ","), LabelOptions.of(target="y", learner="network")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +193,9 @@ def test_of_many_columns_those_that_differ_most_are_shown():
         for j in range(12)
     }
     frame = pl.DataFrame({**cells, "essay": [f"{i} " + "word " * 30 for i in range(n)], "y": y})
-    page = page_of(label_table(Table(frame, "wide.csv", ","), Options.of(target="y", rounds=0)))
+    page = page_of(
+        label_table(Table(frame, "wide.csv", ","), LabelOptions.of(target="y", rounds=0))
+    )
     shown = columns_of_next_rows(page)
     assert shown[:2] == ["essay", "mean of x10"]
     assert len(shown) == 6
@@ -246,7 +252,8 @@ def test_labels_that_are_not_strongly_biased_bring_no_rounds():
     labels = np.where(x > 0, "yes", "no").astype(object)
     labels[rng.permutation(120)[:80]] = None
     fair = label_table(
-        Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","), Options.of(target="y")
+        Table(pl.DataFrame({"x": x, "y": labels.tolist()}), "fair.csv", ","),
+        LabelOptions.of(target="y"),
     )
     page = " ".join(page_of(fair).split())
     assert "The model learned from the given labels alone" in page
@@ -267,7 +274,9 @@ def test_of_a_large_table_the_page_says_how_many_rows_took_part(result):
 
 def test_a_report_without_figures_can_be_made():
     frame = pl.DataFrame({"x": range(12), "c": ["u", "v"] * 6, "y": ["a", "b", *[None] * 10]})
-    page = page_of(label_table(Table(frame, "tiny.csv", ","), Options.of(target="y", rounds=0)))
+    page = page_of(
+        label_table(Table(frame, "tiny.csv", ","), LabelOptions.of(target="y", rounds=0))
+    )
     assert Tree(page).depth == 0
     assert "too few rows to compare" in page
     assert "The model learned from the given labels alone" in page

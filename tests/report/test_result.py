@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from dataclasses import fields
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chary
-from chary.options import Options
+from chary.options import LabelOptions, declarations
 from chary.tables import Table, TableError
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -79,7 +78,7 @@ def test_every_option_of_the_command_can_be_passed_in_python():
         "probabilities",
         "discard_answers",
     }
-    options = {one.name for one in fields(Options) if "label" in one.metadata["commands"]}
+    options = set(declarations(LabelOptions))
     assert options - of_files == set(inspect.signature(chary.label).parameters) - {"data"}
 
 

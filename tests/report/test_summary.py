@@ -11,7 +11,7 @@ import pytest
 from chary.labelling import diagnose_table, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.method import expected_calibration_error
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.report import summarize, summarize_diagnosis
 from chary.tables import Table
 
@@ -36,7 +36,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def result(quick_learners):
-    return label_table(table(), Options.of(target="y", learner="network"))
+    return label_table(table(), LabelOptions.of(target="y", learner="network"))
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_dates_are_dates_and_topics_are_words():
     y = [rng.choice(["a", "b"]) if i < 200 and i % 3 == 0 else None for i in range(400)]
     frame = pl.DataFrame({"opened": opened, "text": text, "y": y})
     summary = summarize_diagnosis(
-        diagnose_table(Table(frame, "t.csv", ","), Options.of(target="y"))
+        diagnose_table(Table(frame, "t.csv", ","), LabelOptions.of(target="y"))
     )
     names = [shift["name"] for shift in summary["shifts"]]
     assert names[0] == "opened"
@@ -159,7 +159,7 @@ def test_columns_say_what_they_were_taken_for(summary):
 
 
 def test_a_diagnosis_alone_says_the_same_of_the_rows(summary):
-    alone = summarize_diagnosis(diagnose_table(table(), Options.of(target="y")))
+    alone = summarize_diagnosis(diagnose_table(table(), LabelOptions.of(target="y")))
     for shared in ("columns", "notes"):
         assert alone.pop(shared) == summary[shared]
     assert (alone.pop("file"), alone.pop("target")) == ("shop.csv", "y")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from chary.labelling import diagnose_table, label_table
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
 from chary.tables import Table
 
@@ -27,7 +27,7 @@ def result(quick_learners):
     x = np.random.default_rng(0).normal(size=120)
     y = [("[red]yes" if value > 0 else "no") if abs(value) > 1 else None for value in x]
     frame = pl.DataFrame({"[b]x": x, "id": range(120), "y": y})
-    return label_table(Table(frame, "t.csv", ","), Options.of(target="y", rounds=0))
+    return label_table(Table(frame, "t.csv", ","), LabelOptions.of(target="y", rounds=0))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_an_audit_is_shown_beside_what_the_labels_promised(summary, accept, said
 
 
 def test_a_diagnosis_shows_columns_differences_and_advice(result):
-    diagnosed = diagnose_table(result.table, Options.of(target="y"))
+    diagnosed = diagnose_table(result.table, LabelOptions.of(target="y"))
     text = screen(show_diagnosis, summarize_diagnosis(diagnosed), Hints(typed=True))
     assert "[b]x numeric" in text
     assert "A model tells labelled from other rows: AUC" in text
@@ -119,7 +119,7 @@ def test_the_error_asked_for_takes_the_place_of_the_first_that_allows_something(
 
 
 def test_every_column_is_listed_however_many(result):
-    summary = summarize_diagnosis(diagnose_table(result.table, Options.of(target="y")))
+    summary = summarize_diagnosis(diagnose_table(result.table, LabelOptions.of(target="y")))
     many = {**summary, "columns": [{**summary["columns"][0], "name": f"c{i}"} for i in range(150)]}
     text = screen(show_diagnosis, many, Hints())
     assert all(f" c{i} numeric" in text for i in range(150))
@@ -141,7 +141,9 @@ def test_too_few_rows_to_tell_are_said_so(result):
     frame = result.table.frame.head(12).with_columns(y=pl.Series(["a", "b", *[None] * 10]))
     few = replace(result.table, frame=frame)
     assert "too few rows to compare" in screen(
-        show_diagnosis, summarize_diagnosis(diagnose_table(few, Options.of(target="y"))), Hints()
+        show_diagnosis,
+        summarize_diagnosis(diagnose_table(few, LabelOptions.of(target="y"))),
+        Hints(),
     )
 
 

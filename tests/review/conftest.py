@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,14 +11,14 @@ from starlette.testclient import TestClient
 from chary.audit.filling import Filling
 from chary.audit.sheet import draw_sheet, unlabelled_rows
 from chary.labelling import label_table
-from chary.options import Options
+from chary.options import LabelOptions, ReviewOptions
 from chary.review import begin
 from chary.review.app import create_app
 from chary.tables import read_table
 from chary.tables.target import target_labels
 
 PORT, TOKEN = 5000, "the-token"
-ANIMALS = Options(target="animal", learner="linear")  # the quickest learner
+ANIMALS = ReviewOptions(target="animal", learner="linear")  # the quickest learner
 JSON = {"content-type": "application/json", "sec-fetch-site": "same-origin"}
 
 
@@ -146,4 +145,4 @@ def labelled(tmp_path_factory):
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])
-    return label_table(table, replace(ANIMALS, audit=sheet))
+    return label_table(table, LabelOptions.like(ANIMALS, audit=sheet))

@@ -8,7 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.app import MOST_POSTED, read_body
 
@@ -143,7 +143,7 @@ def test_cells_are_texts_in_json_whatever_they_hold(tmp_path, enter):
     rows = [{"x": f"{cell}{i % 3}", "z": i, "y": "ab"[i % 2] if i % 5 else None} for i in range(60)]
     path = tmp_path / "t.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    browser = enter(begin([str(path)], Options(target="y")))
+    browser = enter(begin([str(path)], ReviewOptions(target="y")))
     fields = browser.post("/api/audit/draw", k=3)["row"]["fields"]
     assert {field["name"]: field["text"][:-1] for field in fields}["x"] == cell
     assert "<img" not in browser.client.get("/").text

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chary._words import percent
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review.audit import answer, audit_page
 from chary.review.truth import truth_page
 
@@ -46,7 +46,7 @@ def test_the_walk(customers, browser, tmp_path):
     """From the table to accepted labels; one test, as each step goes on where the one before ended."""
     from chary.review import begin
 
-    bench = begin([str(customers)], Options(target="churn", learner="linear"))
+    bench = begin([str(customers)], ReviewOptions(target="churn", learner="linear"))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         start_tells_what_was_read_and_draws_thirty_rows(visitor, customers)
@@ -280,7 +280,7 @@ def test_the_column_and_its_values_are_chosen_on_the_page(customers, browser, tm
 
     table = tmp_path / "table.csv"
     table.write_text(customers.read_text().replace(",yes\n", ",offen\n", 3))
-    bench = begin([str(table)], Options(learner="linear"))
+    bench = begin([str(table)], ReviewOptions(learner="linear"))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         page = visitor.page
@@ -315,7 +315,7 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
             for i, row in enumerate(rows)
         )
     )
-    bench = begin([str(table)], Options(labels=("churn_by_vendor",)))
+    bench = begin([str(table)], ReviewOptions(labels=("churn_by_vendor",)))
     with served(bench) as base:
         visitor = Visitor(browser, base, bench)
         assert "400 rows" in visitor.text("read")
@@ -342,7 +342,7 @@ def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path):
     from chary.review import begin
 
     table = hostile["write_hostile"](tmp_path, seed, rows, many=400)
-    bench = begin([str(table.path)], Options(target=table.target, learner="linear"))
+    bench = begin([str(table.path)], ReviewOptions(target=table.target, learner="linear"))
     with served(bench, learn=learn) as base:
         visitor = Visitor(browser, base, bench, viewport={"width": 390, "height": 800})
         browsing["walk_hostile"](visitor, learn)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from chary._words import Parameter, Step
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.audit import audit_page, draw_more
 from chary.review.files import Outputs, paths_of
@@ -89,7 +89,7 @@ def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
 def test_links_are_left_alone(animals, enter):
     """Also those that lead nowhere, and to a file that this page wrote; a sheet is the file behind its link."""
     path, _ = animals
-    options = Options(target="animal", learner="linear")
+    options = ReviewOptions(target="animal", learner="linear")
     paths = begin([str(path)], options).paths
     elsewhere = path.parent / "elsewhere"
     elsewhere.mkdir()
@@ -124,7 +124,7 @@ def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     pl.read_csv(animals[0]).head(200).write_csv(other / "animals.csv")
-    draw_more(begin([str(other / "animals.csv")], Options(target="animal")), {"k": 4})
+    draw_more(begin([str(other / "animals.csv")], ReviewOptions(target="animal")), {"k": 4})
     bench.paths.audit.write_bytes((other / "animals.audit.csv").read_bytes())
     assert bench.sheets.audit is None
     assert "does not match animals.csv" in overview(bench, {})["notices"][0]

@@ -10,7 +10,7 @@ import pytest
 from chary._words import percent
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.judge import judge_table
-from chary.options import Options
+from chary.options import JudgeOptions, ReviewOptions
 from chary.review.audit import (
     MOST_CHARACTERS,
     audit_page,
@@ -95,7 +95,7 @@ def test_the_accuracy_is_shown_all_along_only_if_that_was_chosen(rules, enter):
 
     path, truth = rules
     for rule in ("planned", "live"):
-        browser = enter(begin([str(path)], Options(labels=("rule",))))
+        browser = enter(begin([str(path)], ReviewOptions(labels=("rule",))))
         page = browser.post("/api/audit/draw", k=20, rule=rule)
         assert (page["interval"] is None) == (rule == "planned")
         page = browser.label(truth, k=20, rule=rule)
@@ -197,7 +197,7 @@ def test_labels_of_anybody():
     truth[::5] = "a"
     confidence = [0.1 if i % 10 == 7 else 0.9 for i in range(300)]
     scan = open_source({"x": range(300), "rule": labels, "sure": confidence})
-    judged = judge_table(scan, truth.tolist(), Options(labels=("rule",), confidence="sure"))
+    judged = judge_table(scan, truth.tolist(), JudgeOptions(labels=("rule",), confidence="sure"))
     found = truth_of_judged(judged)
     (bar,) = found["bars"]
     assert (bar["words"], bar["correct"], bar["n"], found["audited"]) == ("rule", 60, 60, 60)

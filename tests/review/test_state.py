@@ -10,13 +10,13 @@ import pytest
 
 from chary.audit.filling import Filling
 from chary.cli import main
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.app import READS
 from chary.review.audit import draw_more
 from chary.tables import TableError
 
-ANIMALS = Options(target="animal", learner="linear")  # the quickest learner
+ANIMALS = ReviewOptions(target="animal", learner="linear")  # the quickest learner
 
 
 def answers_in(path, column="animal"):
@@ -286,7 +286,9 @@ def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(b
     browser.wait()
     with pytest.raises(TableError, match="already has a column 'chary_label', made by chary"):
         begin([str(bench.paths.labels)], ANIMALS)
-    assert begin([str(bench.paths.labels)], Options(labels=("chary_label",))).job.kind == "judge"
+    assert (
+        begin([str(bench.paths.labels)], ReviewOptions(labels=("chary_label",))).job.kind == "judge"
+    )
     with pytest.raises(TableError, match="save standard input in a file"):
         begin(["-"], ANIMALS)
 
@@ -309,7 +311,7 @@ def test_rows_mended_can_be_changed_and_taken_back(browser):
 
 def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter, capsys):
     path, truth = rules
-    options = Options(labels=("rule",), confidence="sure")
+    options = ReviewOptions(labels=("rule",), confidence="sure")
     browser = enter(begin([str(path)], options))
     state = browser.get("/api/state")
     assert state["kind"] == "judge"
@@ -337,7 +339,7 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
 
 def test_labels_that_have_changed_since_the_draw_are_said_above_the_figures(rules, enter):
     path, truth = rules
-    options = Options(labels=("rule",))
+    options = ReviewOptions(labels=("rule",))
     browser = enter(begin([str(path)], options))
     browser.label(truth, k=20)
     assert browser.wait().get("/api/truth")["changed_labels"] == []
@@ -352,7 +354,7 @@ def test_labels_that_have_changed_since_the_draw_are_said_above_the_figures(rule
 
 def test_the_label_under_test_is_never_shown(rules, enter):
     path, _ = rules
-    browser = enter(begin([str(path)], Options(labels=("rule",), confidence="sure")))
+    browser = enter(begin([str(path)], ReviewOptions(labels=("rule",), confidence="sure")))
     page = browser.post("/api/audit/draw", k=5)
     assert [field["name"] for field in page["row"]["fields"]] == ["text"]
 
@@ -360,13 +362,13 @@ def test_the_label_under_test_is_never_shown(rules, enter):
 def test_what_cannot_be_is_refused(animals):
     path = str(animals[0])
     with pytest.raises(TableError, match="has no column 'anmal'; did you mean 'animal'"):
-        begin([path], Options(target="anmal"))
+        begin([path], ReviewOptions(target="anmal"))
     with pytest.raises(TableError, match="has no column 'color'"):
-        begin([path], Options(target="animal", categorical=("color",)))
+        begin([path], ReviewOptions(target="animal", categorical=("color",)))
 
 
 def test_the_job_tells_the_labels(rules):
-    bench = begin([str(rules[0])], Options(labels=("rule",), confidence="sure"))
+    bench = begin([str(rules[0])], ReviewOptions(labels=("rule",), confidence="sure"))
     job = bench.job
     assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
     assert sum(one.rows for one in job.values) == 200
@@ -446,7 +448,7 @@ def tickets(tmp_path):
 
 
 def test_without_a_target_the_page_offers_columns_and_their_values(tickets, enter):
-    browser = enter(begin([str(tickets)], Options(learner="linear")))
+    browser = enter(begin([str(tickets)], ReviewOptions(learner="linear")))
     assert browser.get("/api/state")["next"]["words"] == "Choose the labels"
     page = browser.get("/api/start")
     assert [one["name"] for one in page["columns"][:2]] == ["state", "team"]
@@ -480,7 +482,7 @@ def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter
     tickets.write_text(
         tickets.read_text().replace(",wontfix,A", ",99,A").replace(",wontfix,B", ",duplicate,B")
     )
-    for options in (Options(target="state"), Options(labels=("state",))):
+    for options in (ReviewOptions(target="state"), ReviewOptions(labels=("state",))):
         browser = enter(begin([str(tickets)], options))
         page = browser.get("/api/start")
         assert (page["target"], page["task"]) == ("state", "judge" if options.labels else "label")
@@ -492,9 +494,9 @@ def test_values_that_may_be_no_labels_are_asked_about_on_the_page(tickets, enter
 
 
 def test_a_confidence_goes_with_labels_to_judge_alone(tickets, enter):
-    browser = enter(begin([str(tickets)], Options(labels=("state",), confidence="age")))
+    browser = enter(begin([str(tickets)], ReviewOptions(labels=("state",), confidence="age")))
     browser.post("/api/labels", task="label", target="state", unlabeled=["offen"], classes=[])
-    assert "--confidence" not in browser.bench.options.command("review", [])
+    assert "--confidence" not in browser.bench.options.command([])
 
 
 @pytest.mark.parametrize(
@@ -509,7 +511,7 @@ def test_a_confidence_goes_with_labels_to_judge_alone(tickets, enter):
     ],
 )
 def test_a_choice_that_cannot_be_is_one_sentence_and_changes_nothing(tickets, enter, body, said):
-    browser = enter(begin([str(tickets)], Options()))
+    browser = enter(begin([str(tickets)], ReviewOptions()))
     assert said in browser.post("/api/labels", 400, **body)["error"]
     assert browser.get("/api/state")["kind"] == "choose"
 

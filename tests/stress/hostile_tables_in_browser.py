@@ -53,10 +53,10 @@ def main() -> None:
 
 def walk(browsing, browser, table, learn: bool) -> int:
     """Go through the pages of one table; returns how many requests that made."""
-    from chary.options import Options
+    from chary.options import ReviewOptions
     from chary.review import begin
 
-    bench = begin([str(table.path)], Options(target=table.target))
+    bench = begin([str(table.path)], ReviewOptions(target=table.target))
     with browsing["served"](bench, learn=learn) as base:
         visitor = browsing["Visitor"](browser, base, bench, patience=300, viewport=PHONE)
         try:

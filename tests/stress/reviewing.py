@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from chary.options import Options
+from chary.options import ReviewOptions
 from chary.review import begin, serve
 
 
@@ -79,7 +79,7 @@ class Server(Client):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             try:
                 serve(
-                    begin([str(path)], Options(target="y")),
+                    begin([str(path)], ReviewOptions(target="y")),
                     browser=False,
                     opened=lambda url: os.write(tell, url.encode() + b"\n"),
                 )

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from chary.audit import at_least, score
 from chary.labelling import label_table
-from chary.options import Options
+from chary.options import LabelOptions
 from studies.collection import Scored, table_draw
 from studies.findings import duel, together
 from studies.results import summarize
@@ -45,7 +45,9 @@ def draw():
 
 @pytest.fixture(scope="module")
 def outcome(draw, quick_learners):
-    return label_table(draw.hidden(), Options.of(target=draw.table.facts.target, seed=draw.seed))
+    return label_table(
+        draw.hidden(), LabelOptions.of(target=draw.table.facts.target, seed=draw.seed)
+    )
 
 
 def test_chary_without_a_word_is_chary_label(draw, outcome):
@@ -66,7 +68,9 @@ def test_chary_with_an_audit_is_chary_label_with_its_sheet(draw, tmp_path):
     sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
     sheet[target] = draw.classes[draw.truth[rows]]
     sheet.to_csv(path, index=False)
-    outcome = label_table(table, Options.of(target=target, audit=path, seed=draw.seed, rounds=0))
+    outcome = label_table(
+        table, LabelOptions.of(target=target, audit=path, seed=draw.seed, rounds=0)
+    )
     found = automatic(draw, audited=30)
     rest = draw.scored(rows).rows
     assert (draw.classes[found.codes] == outcome.labels.classes[outcome.codes[rest]]).all()

@@ -39,7 +39,7 @@ from chary.audit.sheet import (
     read_sheet,
     sheet_origin,
 )
-from chary.options import AUDIT_SIZE, Options
+from chary.options import AUDIT_SIZE, JudgeOptions
 from chary.tables import TableError
 from chary.tables.source import Source
 from chary.tables.table import blank_rows_note, texts
@@ -100,7 +100,7 @@ class JudgedTable(Audit):
 
 
 def draw_to_judge(
-    source: Source, path: str | os.PathLike[str], options: Options, k: int = AUDIT_SIZE
+    source: Source, path: str | os.PathLike[str], options: JudgeOptions, k: int = AUDIT_SIZE
 ) -> tuple[DrawnSheet, list[str]]:
     """Draw rows at random onto a sheet that does not show the labels under test.
 
@@ -110,7 +110,7 @@ def draw_to_judge(
         From ``open_source``.
     path : path
         Of the sheet. A smaller sheet that is there is enlarged and keeps its answers.
-    options : Options
+    options : JudgeOptions
         The sheet does not show the columns of ``labels`` (one or two), ``confidence`` and ``hide``,
         those that give the labels away unless ``show`` names them, and those that chary wrote.
         ``unlabeled`` as in ``target_labels``. ``seed``: by default that of the sheet that is there,
@@ -141,7 +141,7 @@ def draw_to_judge(
     origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled)._replace(
         judged=tuple(options.labels),
         digests={name: tested.digest(name) for name in options.labels},
-        options=options.to_keep("judge"),
+        options=options.to_keep(),
     )
     # A sheet has no room for the names of very many columns; the hidden ones are few.
     if len("".join(columns)) < MOST_SHOWN:
@@ -173,7 +173,9 @@ def draw_to_judge(
     return drawn._replace(hidden=tuple(revealing), shown=tuple(columns)), tested.classes
 
 
-def judge_table(source: Source, truth: Any, options: Options, level: float = 0.95) -> JudgedTable:
+def judge_table(
+    source: Source, truth: Any, options: JudgeOptions, level: float = 0.95
+) -> JudgedTable:
     """Say how good labels are, by a person's answers for rows drawn at random.
 
     Parameters
@@ -184,7 +186,7 @@ def judge_table(source: Source, truth: Any, options: Options, level: float = 0.9
         A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where
         nobody looked: the figures hold only if the rows looked at were drawn at random from all,
         which nothing here can check.
-    options : Options
+    options : JudgeOptions
         ``labels``: one or two columns under test; a row without one counts as wrong.
         ``confidence``: a column of numbers, the larger the surer the label: which rows can be
         accepted. ``by``: accuracy for each value of these columns. ``error``: the largest share of

@@ -17,7 +17,7 @@ from chary._words import Step, shown
 from chary.audit.answers import AuditAnswers, classes_meant, match_answers
 from chary.audit.labels_under_test import LabelsUnderTest
 from chary.audit.sheet import SKIPPED, SheetOrigin, TableCells, as_texts, origin_of, read_sheet
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.tables.cells import label_texts
 from chary.tables.frames import from_dataframe
 from chary.tables.source import Source
@@ -114,7 +114,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
             draw_again,
             ".",
         )
-    hidden = {*options.labels, *options.hide, *Options.kept(origin.options).hide}
+    hidden = {*options.labels, *options.hide, *JudgeOptions.kept(origin.options, labels=()).hide}
     if options.confidence is not None:
         hidden.add(options.confidence)
     cells = cells_by_row(tested.source, columns_of_sheet(tested.source, hidden, origin))

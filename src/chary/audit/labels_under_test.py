@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from chary._words import listed, shown
 from chary.audit.sheet import SheetOrigin
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers
 from chary.tables.source import Source
@@ -39,7 +38,7 @@ class LabelsUnderTest(NamedTuple):
     """Columns with labels of all rows; None stands for a row without a label."""
 
     source: Source
-    options: Options
+    options: JudgeOptions
     classes: list[str]  # of all columns together, sorted
     counts: dict[str, dict[str | None, int]]  # by column: rows by class
     class_of: dict[str, str]  # by spelling
@@ -94,7 +93,7 @@ class LabelsUnderTest(NamedTuple):
         return confidence, self.has_label(cells[label_column]).to_numpy()
 
 
-def read_labels_under_test(source: Source, options: Options) -> LabelsUnderTest:
+def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnderTest:
     """Read the classes and counts of the columns under test.
 
     Spellings that differ in case and white space alone are one class. A column may hold text,
@@ -138,9 +137,7 @@ def labels_of_sheet(
 ) -> list[str | None]:
     """Read the labels of a sheet's rows, to tell the annotator when it is enough."""
     name = origin.judged[0]
-    options = replace(
-        Options.kept(origin.options), labels=(name,), unlabeled=origin.unlabeled or ()
-    )
+    options = JudgeOptions.kept(origin.options, labels=(name,), unlabeled=origin.unlabeled or ())
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
 
 

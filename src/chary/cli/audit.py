@@ -14,7 +14,7 @@ import typer
 from chary._files import is_on_this_machine
 from chary._words import listed, named_columns, percent, shown, visible
 from chary.cli import console
-from chary.options import Options
+from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions
 
 if TYPE_CHECKING:
     from chary.audit.filling import Filling, Stopping
@@ -25,8 +25,8 @@ _ESCAPE = "\x1b"
 _MOST_CELLS = 60  # of a row, a line each; a terminal scrolls
 
 
-@console.takes_options("draw")
-def draw_command(file: console.TABLE, options: Options) -> None:
+@console.takes_options
+def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     """Draw random rows without a label, for a person to label.
 
     It writes FILE.audit.csv: the rows with an empty target column. Fill it in with chary audit fill
@@ -44,7 +44,7 @@ def draw_command(file: console.TABLE, options: Options) -> None:
     from chary.tables.target import target_labels
 
     table, large = console.open_table(file, replace(options, format=None)), None
-    target, reading = str(options.target), options.target_reading
+    target, reading = options.target, options.target_reading
     if not isinstance(table, Table):
         large, table = (
             table,
@@ -94,7 +94,7 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"
         f"If, say, {round(0.9 * k)} of {k} are right, accuracy is between {low} and {high} (95% interval).\n"
     )
-    console.say(f"Next:  {Options().command('audit fill', [path])}", "bold")
+    console.say(f"Next:  {FillOptions().command([path])}", "bold")
 
 
 SHEET = Annotated[
@@ -103,8 +103,8 @@ SHEET = Annotated[
 ]
 
 
-@console.takes_options("fill")
-def fill_command(file: SHEET, options: Options) -> None:
+@console.takes_options
+def fill_command(file: SHEET, options: FillOptions) -> None:
     """Label the drawn rows one by one, with a key for each class.
 
     Every answer is saved at once. With --until-width you also see an interval of the accuracy that
@@ -129,7 +129,7 @@ def fill_command(file: SHEET, options: Options) -> None:
         words, reached = stopping.words(filling.answers)
         console.say(words)
     is_done = reached or not filling.n_left
-    then = options.command("audit fill", [file])
+    then = options.command([file])
     if is_done:
         then = _next_command(file, filling.origin, options.table)
     console.say(f"Next:  {then}", "bold")
@@ -137,7 +137,7 @@ def fill_command(file: SHEET, options: Options) -> None:
         raise interrupted
 
 
-def _stopping(filling: Filling, options: Options) -> Stopping:
+def _stopping(filling: Filling, options: FillOptions) -> Stopping:
     """Read the labels that tell when a sheet has enough answers; the person does not see them."""
     from chary.audit.filling import Stopping
     from chary.audit.labels_under_test import labels_of_sheet
@@ -173,13 +173,17 @@ def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) 
     """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
     from chary.audit.sheet import DOUBT, tables_beside
 
-    about: dict[str, Any] = {"target": origin.target, "labels": origin.judged, **origin.read_with}
-    options = replace(Options.kept(origin.options), unlabeled=origin.unlabeled or (), **about)
+    about: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
     files = list(tables) or tables_beside(sheet, origin)
     if files is None:
         files = [_likely_table(table, sheet) for table in origin.tables]
-    given = {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}
-    return options.command("judge" if origin.judged else "label", files, **given)
+    if origin.judged:
+        judged = JudgeOptions.kept(origin.options, labels=origin.judged, audit=sheet, **about)
+        return judged.command(files)
+    about |= (
+        {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}
+    )
+    return LabelOptions.kept(origin.options, target=origin.target, **about).command(files)
 
 
 def _likely_table(table: str, sheet: Path) -> str:

@@ -10,7 +10,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -19,7 +18,16 @@ import typer
 
 from chary._files import atomic_writes, make_folders, probe
 from chary._words import Parameter, Step, command_line, finite, listed, visible
-from chary.options import FORMAT_WORDS, OUTPUT, Options, flag_of
+from chary.options import (
+    FORMAT_WORDS,
+    OUTPUT,
+    Declaration,
+    DrawOptions,
+    LabelOptions,
+    Options,
+    declarations,
+    flag_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,44 +52,49 @@ _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judg
 # ---------------------------------------------------------------- what is typed
 
 
-def takes_options(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Have a command take every option that ``Options`` says it takes, in place of its parameter ``options``."""
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Have a command take each option of its parameter ``options`` in place of that parameter."""
+    parameters = inspect.signature(command, eval_str=True).parameters
+    options_class = parameters["options"].annotation
+    options = {
+        name: _parameter(options_class, name, declaration)
+        for name, declaration in declarations(options_class).items()
+    }
+    keywords: list[inspect.Parameter] = []
+    for name, parameter in parameters.items():
+        if name == "options":
+            keywords += options.values()
+        else:
+            keywords.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        shared = {
-            one.name: _parameter(one, verb)
-            for one in fields(Options)
-            if verb in one.metadata["commands"]
-        }
-        own = inspect.signature(command, eval_str=True).parameters
-        every = [
-            one for name in own for one in (shared.values() if name == "options" else [own[name]])
-        ]
+    @functools.wraps(command)
+    def run(**typed: Any) -> None:
+        chosen = options_class.typed(**{name: typed.pop(name) for name in options})
+        command(**typed, options=chosen)
 
-        @functools.wraps(command)
-        def run(**typed: Any) -> None:
-            options = Options.typed(**{name: typed.pop(name) for name in shared})
-            command(**typed, options=options)
-
-        keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in every]
-        run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in keywords}
-        return run
-
-    return decorated
+    run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    run.__annotations__ = {keyword.name: keyword.annotation for keyword in keywords}
+    return run
 
 
-def _parameter(one: Field[Any], verb: str) -> inspect.Parameter:
-    about = one.metadata
-    default = inspect.Parameter.empty if verb in about["required"] else one.default
-    if default == ():
+def _parameter(command: type[Options], name: str, declaration: Declaration) -> inspect.Parameter:
+    """Make the parameter from which Typer makes a command's option."""
+    default = getattr(command, name, inspect.Parameter.empty)
+    kind = declaration.typed_as
+    if default in (None, ()):
         default = None
+        kind |= None
     option = typer.Option(
-        *(about["flags"] or (flag_of(one.name),)), help=about["help"], **about["typer"]
+        *(declaration.flags or (flag_of(name),)),
+        help=declaration.help,
+        metavar=declaration.metavar,
+        rich_help_panel=declaration.panel,
+        min=declaration.min,
+        max=declaration.max,
+        show_default=declaration.default_help or True,
     )
-    kind = about["kind"] | None if default is None else about["kind"]
     return inspect.Parameter(
-        one.name,
+        name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
         annotation=Annotated[kind, option],
@@ -108,7 +121,9 @@ def _typed(part: str | Parameter | Step) -> str:
 # ---------------------------------------------------------------- files
 
 
-def open_table(files: Sequence[str | os.PathLike[str]], options: Options) -> Table | Source:
+def open_table(
+    files: Sequence[str | os.PathLike[str]], options: LabelOptions | DrawOptions
+) -> Table | Source:
     """Open a table: in memory if it fits there, otherwise to be read in parts.
 
     What Polars itself says of a damaged file, before it raises, is not repeated.

@@ -10,7 +10,7 @@ import typer
 
 from chary.cli import console
 from chary.cli.label import Labelled, label_and_write
-from chary.options import AUDIT_SIZE, Options
+from chary.options import AUDIT_SIZE, DemoOptions, DrawOptions, LabelOptions, Options, ReviewOptions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,9 +21,9 @@ TARGET = "diagnosis"
 N_LABELED, STRENGTH = 30, 2.0
 
 
-@console.takes_options("demo")
+@console.takes_options
 def demo_command(
-    options: Options,
+    options: DemoOptions,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
         "chary-demo"
     ),
@@ -39,14 +39,14 @@ def demo_command(
         frame.write_csv(stream)
     say = console.say
 
-    def command(verb: str, **more: Any) -> None:
-        say(f"\n$ {Options(target=TARGET, **more).command(verb, [path])}", "bold")
+    def say_command(options: Options) -> None:
+        say(f"\n$ {options.command([path])}", "bold")
 
     say(
         f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first."
     )
-    command("label")
-    labelled = label_and_write([path], Options(target=TARGET, out=out, seed=seed, force=force))
+    say_command(LabelOptions(target=TARGET))
+    labelled = label_and_write([path], LabelOptions(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
     promised = labelled.result.held_out.correct.mean()
     say(
@@ -54,14 +54,15 @@ def demo_command(
     )
     say(f"What the user cannot know: {_share_right(labelled, truth):.0%} of them are right.")
 
-    command("audit draw")
+    say_command(DrawOptions(target=TARGET))
     _answer(labelled, path, sheet, truth, seed, force)
     say(
         f"{AUDIT_SIZE} random rows, answered here from the hidden truth. In your own table you answer them."
     )
-    command("label", audit=sheet)
+    say_command(LabelOptions(target=TARGET, audit=sheet))
     audited = label_and_write(
-        [path], Options(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force)
+        [path],
+        LabelOptions(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force),
     )
     after, before = quality(audited.summary)["bars"]
     say(
@@ -72,7 +73,7 @@ def demo_command(
         f"What the user cannot know: {_share_right(audited, truth):.0%}."
     )
     say(f"Open the report: {audited.paths['report']}")
-    say(f"The same in the browser: {Options(target=TARGET).command('review', [path])}")
+    say(f"The same in the browser: {ReviewOptions(target=TARGET).command([path])}")
     say(f"{time.perf_counter() - start:.0f} seconds in all.", "dim")
 
 

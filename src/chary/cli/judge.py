@@ -10,7 +10,7 @@ import typer
 
 from chary.cli import console
 from chary.cli.audit import say_drawn
-from chary.options import Options
+from chary.options import JudgeOptions
 
 if TYPE_CHECKING:
     from chary.report import Hints, JudgedSummary
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4, "changed": 5}
 
 
-@console.takes_options("judge")
-def judge_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
+@console.takes_options
+def judge_command(
+    file: console.TABLE, options: JudgeOptions, as_json: console.JSON = False
+) -> None:
     """Say how good the labels are that somebody or something made.
 
     chary judge draw FILE --labels COLUMN draws random rows into FILE.judge.csv, without their
@@ -59,7 +61,7 @@ def judge_command(file: console.TABLE, options: Options, as_json: console.JSON =
         raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
 
 
-def _draw(scan: Source, options: Options, as_json: bool) -> None:
+def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
     if options.require:
         raise ValueError(
             "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
@@ -85,7 +87,7 @@ def _draw(scan: Source, options: Options, as_json: bool) -> None:
 
 
 def _judge(
-    scan: Source, source: Source, files: Sequence[str], options: Options
+    scan: Source, source: Source, files: Sequence[str], options: JudgeOptions
 ) -> tuple[JudgedSummary, Hints, dict[str, Path]]:
     """Judge, then write the report and, with an error, the table, which takes its name last."""
     from chary.audit.judge import judge_table

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from chary.cli import console
-from chary.options import Options
+from chary.options import DiagnoseOptions, LabelOptions
 
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
     from chary.report import Hints, LabelsSummary
 
 
-@console.takes_options("label")
-def label_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
+@console.takes_options
+def label_command(
+    file: console.TABLE, options: LabelOptions, as_json: console.JSON = False
+) -> None:
     """Label the rows where one column is empty.
 
     It writes three files next to FILE:
@@ -38,8 +40,10 @@ def label_command(file: console.TABLE, options: Options, as_json: console.JSON =
     console.tell(labelled.summary, show, as_json, labelled.paths)
 
 
-@console.takes_options("diagnose")
-def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSON = False) -> None:
+@console.takes_options
+def diagnose_command(
+    file: console.TABLE, options: DiagnoseOptions, as_json: console.JSON = False
+) -> None:
     """Say whether the labelled rows are like the rest.
 
     It also shows how each column is read, and writes nothing.
@@ -56,7 +60,7 @@ def diagnose_command(file: console.TABLE, options: Options, as_json: console.JSO
     summary = summarize_diagnosis(diagnosed)
     console.tell(
         summary,
-        lambda screen: show_diagnosis(screen, summary, Hints.for_labels(options, file, 0)),
+        lambda screen: show_diagnosis(screen, summary, Hints(typed=True)),
         as_json,
     )
 
@@ -70,7 +74,7 @@ class Labelled(NamedTuple):
     paths: dict[str, Path]
 
 
-def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -> Labelled:
+def label_and_write(files: Sequence[str | os.PathLike[str]], options: LabelOptions) -> Labelled:
     """Read, label, write: in parts what does not fit in memory."""
     from chary.audit.sheet import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table
@@ -88,7 +92,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         source = console.open_table(files, options)
         table = source if isinstance(source, Table) else source.table
         if source is table:  # a wrong target is said first
-            labels = target_labels(table, str(options.target), **options.target_reading)
+            labels = target_labels(table, options.target, **options.target_reading)
             refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
         endings = {
             "labeled": f"labeled{table.suffix}",
@@ -98,7 +102,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: Options) -
         endings |= {"to check": "check.csv"} if options.check_sheet else {}
         folder = options.folder(table.folder)
         paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
-        check_path, target = paths.get("to check"), str(options.target)
+        check_path, target = paths.get("to check"), options.target
         if check_path is not None and not options.discard_answers:
             refuse_to_lose_answers(check_path, target, "checked")
         console.require_free(paths.values(), options.force)

@@ -17,7 +17,7 @@ import typer
 
 from chary._words import counted, visible
 from chary.cli import console
-from chary.options import Options
+from chary.options import PredictOptions
 
 if TYPE_CHECKING:
     from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
@@ -27,11 +27,11 @@ _MANY = f"{console.FORMATS_READ}; of a folder or a quoted pattern each file gets
 TABLES = Annotated[list[str], typer.Argument(metavar="FILE...", help=_MANY)]
 
 
-@console.takes_options("predict")
+@console.takes_options
 def predict_command(
     model_file: Annotated[Path, typer.Argument(metavar="MODEL", help="A FILE.model.chary.")],
     file: TABLES,
-    options: Options,
+    options: PredictOptions,
     as_json: console.JSON = False,
 ) -> None:
     """Label the rows of new tables with a model.
@@ -76,7 +76,9 @@ def predict_command(
 
 
 @contextmanager
-def _on_disk(given: list[str], options: Options) -> Iterator[tuple[list[str], Options, str | None]]:
+def _on_disk(
+    given: list[str], options: PredictOptions
+) -> Iterator[tuple[list[str], PredictOptions, str | None]]:
     """The files, where to write, and what to call them; standard input, which can be read once only, is copied."""
     if given != ["-"]:
         yield given, options, None

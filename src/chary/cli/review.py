@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from chary.cli import console
-from chary.options import Options
+from chary.options import ReviewOptions
 
 
-@console.takes_options("review")
-def review_command(file: console.TABLE, options: Options) -> None:
+@console.takes_options
+def review_command(file: console.TABLE, options: ReviewOptions) -> None:
     """Do everything in the browser: label, audit, correct.
 
     The page runs on this machine only. Without --target or --labels you choose the column on it.
@@ -34,4 +34,4 @@ def review_command(file: console.TABLE, options: Options) -> None:
     serve(bench, options.port, browser=not options.no_browser, opened=opened)
     there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
     kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
-    console.say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command('review', file)}")
+    console.say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command(file)}")

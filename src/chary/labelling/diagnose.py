@@ -16,7 +16,7 @@ from sklearn.utils import check_array, check_consistent_length
 from chary._threads import one_thread, same_warnings
 from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
-from chary.options import Options
+from chary.options import DiagnoseOptions
 from chary.tables import Table, TablePreparation
 from chary.tables.columns import Column
 from chary.tables.table import rows_that_count
@@ -213,7 +213,7 @@ class Prepared(NamedTuple):
 
 @same_warnings()
 def diagnose_table(
-    table: Table, options: Options, *, progress: Callable[[str], None] = lambda step: None
+    table: Table, options: DiagnoseOptions, *, progress: Callable[[str], None] = lambda step: None
 ) -> DiagnosedTable:
     """Tell whether the labelled rows of a table are like the rest.
 
@@ -221,7 +221,7 @@ def diagnose_table(
     ----------
     table : Table
         From ``read_table``.
-    options : Options
+    options : DiagnoseOptions
         The target, what the columns are, and the seed of the folds and shuffles that the verdict
         rests on.
     progress : callable
@@ -229,7 +229,7 @@ def diagnose_table(
     """
     progress("Preparing columns")
     table = rows_that_count(table)
-    target = str(options.target)
+    target = options.target
     labels, target_notes = read_target(table, target, **options.target_reading)
     prepared = prepare(table, target, **options.kinds)
 

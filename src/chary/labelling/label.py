@@ -47,7 +47,7 @@ from chary.method.estimators import in_blocks_of_rows
 from chary.method.held_out import HeldOut
 from chary.method.labels import Labels
 from chary.method.priors import ACCURACY
-from chary.options import AUDIT_SIZE, Options
+from chary.options import AUDIT_SIZE, LabelOptions
 from chary.tables import Source, Table, TableError
 from chary.tables.cells import target_texts
 from chary.tables.formats import GROUP_ROWS, appending
@@ -85,7 +85,7 @@ Progress = Callable[[str], None]  # told the name of each step
 @same_warnings()
 def label_table(
     table: Table | Source,
-    options: Options,
+    options: LabelOptions,
     *,
     file: BinaryIO | None = None,
     progress: Progress = lambda step: None,
@@ -107,7 +107,7 @@ def label_table(
     ----------
     table : Table or Source
         From ``read_table``, or from ``open_source`` to be read in parts.
-    options : Options
+    options : LabelOptions
         What a user can choose. ``target`` must be given.
     file : binary file, default=None
         Where to write the table with its labels. None: they are counted, and not written.
@@ -147,7 +147,7 @@ def label_table(
     )
 
 
-def _sampled(source: Source, options: Options, memory: int, progress: Progress) -> Table:
+def _sampled(source: Source, options: LabelOptions, memory: int, progress: Progress) -> Table:
     """The rows of a table to learn from: those with a label, those named by sheets, and a sample of the others."""
     if memory < _LEAST:
         raise TableError(
@@ -157,7 +157,7 @@ def _sampled(source: Source, options: Options, memory: int, progress: Progress) 
     sheets = [path for path in (options.audit, options.checked) if path is not None]
     return sample_of_table(
         source,
-        str(options.target),
+        options.target,
         SAMPLE,
         **options.target_reading,
         keep=[row.number for path in sheets for row in named_rows(read_sheet(path))],
@@ -210,7 +210,7 @@ def _label_all(
                     size = GROUP_ROWS if source is None else max(1, group_rows(frame) // 4)
                     appender = opened.enter_context(appending(table, file, size))
                 appender.append(
-                    table, columns_to_add(every, frame.schema[str(options.target)], rows, fit.audit)
+                    table, columns_to_add(every, frame.schema[options.target], rows, fit.audit)
                 )
                 progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
     if counts is None:
@@ -372,7 +372,7 @@ class LabeledTable(Fit, LabeledRows):
     @property
     def target(self) -> str:
         """The column of the labels."""
-        return str(self.options.target)
+        return self.options.target
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -517,7 +517,7 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     """A sheet of the rows of highest doubt, with the label that each has now: to be checked, not to measure by."""
     guess = {GUESS: result.added_columns[LABEL].gather(result.next_rows).cast(pl.String)}
-    about = {**result.options.for_sheet, "chosen": DOUBT}
+    about: dict[str, Any] = {**result.options.for_sheet, "chosen": DOUBT}
     pool = unlabelled_rows(result.table, result.target, result.labels, **about)
     write_sheet(pool, result.table.numbers(result.next_rows), file, guess)
 

@@ -54,7 +54,7 @@ from chary.method.priors import (
     variation,
 )
 from chary.method.self_training import SelfTrainingClassifier
-from chary.options import Options
+from chary.options import LabelOptions
 from chary.tables import Table, TableError
 from chary.tables.columns import Texts
 from chary.tables.preparation import Feature
@@ -98,7 +98,7 @@ class Fit:
     """What was learned from a table, or from its labelled rows and a sample of the others."""
 
     table: Table  #: the rows that were learned from: all, or those of a larger table that are in memory
-    options: Options  #: what was asked for
+    options: LabelOptions  #: what was asked for
     labels: Labels  #: as given, in the table or by an audit
     diagnosis: Diagnosis  #: whether the labelled rows are like the rest
     compared: list[Feature]  #: the features that the diagnosis numbers, those left out later too
@@ -114,7 +114,7 @@ class Fit:
 
 def learn(
     table: Table,
-    options: Options,
+    options: LabelOptions,
     step: Callable[[str], None],
     diagnosed: Callable[[DiagnosedTable], None],
 ) -> tuple[Fit, NDArray[Any]]:
@@ -127,7 +127,7 @@ def learn(
     Parameters
     ----------
     table : Table
-    options : Options
+    options : LabelOptions
     step : callable
         Told the name of each step as it begins.
     diagnosed : callable
@@ -141,7 +141,7 @@ def learn(
         )
     given, every, answers, read = read_labels(table, options)
     seed, n_rows = options.seed or 0, table.n_rows
-    prepared = prepare(table, str(options.target), **options.kinds)
+    prepared = prepare(table, options.target, **options.kinds)
     X = prepared.X
 
     step("Comparing labelled and unlabelled rows")
@@ -150,7 +150,7 @@ def learn(
     n_unlabeled = n_rows - int(given.labeled.sum())
     diagnosis = replace(diagnosis, audited=answers is not None, n_unlabeled=n_unlabeled)
     notes = [*table.notes, *read.notes]
-    diagnosed(DiagnosedTable(table, str(options.target), given, prepared, diagnosis, notes))
+    diagnosed(DiagnosedTable(table, options.target, given, prepared, diagnosis, notes))
 
     step("Training")
     if options.learner == AUTO and diagnosis.verdict == STRONG:
@@ -230,13 +230,13 @@ def learn(
 
 
 def read_labels(
-    table: Table, options: Options
+    table: Table, options: LabelOptions
 ) -> tuple[Labels, Labels, AuditAnswers | None, Target]:
     """The labels of the table without the audited rows, and all together; the audit; the target as it was read.
 
     Both know every class. Some rows must be left to label.
     """
-    target = str(options.target)
+    target = options.target
     unlabeled = options.unlabeled
     read = read_target(table, target, **options.target_reading)
     labels = read.labels
@@ -280,7 +280,7 @@ def _hold_out(
     choice: Choice,
     X: NDArray[Any],
     given: Labels,
-    options: Options,
+    options: LabelOptions,
     n_rows: int,
     tried: Weighed | None,
 ) -> tuple[HeldOut, Judges]:

@@ -27,7 +27,7 @@ from chary._files import atomic_write, make_folders
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
-from chary.options import Options
+from chary.options import PredictOptions
 from chary.tables import Table, TableError, open_source
 from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
@@ -66,7 +66,7 @@ class FileTask:
 
     source: str
     output: str
-    options: Options = field(default_factory=Options)  # how it is read and written
+    options: PredictOptions = field(default_factory=PredictOptions)  # how it is read and written
     name: str | None = None  # for people, where that of the file says nothing
 
 
@@ -219,7 +219,7 @@ class Plan(NamedTuple):
     notes: list[str]
 
 
-def plan_files(given: Sequence[str], options: Options) -> Plan:
+def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
     """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
 
     How deep is counted from the folder that all that is given has in common. A file whose output is
@@ -247,7 +247,7 @@ def plan_files(given: Sequence[str], options: Options) -> Plan:
     return plan
 
 
-def _output(path: Path, root: Path, options: Options) -> Path:
+def _output(path: Path, root: Path, options: PredictOptions) -> Path:
     table = file_kind(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
@@ -269,7 +269,7 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
     outputs[name] = path
 
 
-def _refuse_existing(output: Path, options: Options) -> None:
+def _refuse_existing(output: Path, options: PredictOptions) -> None:
     """Refuse an output that is there, whoever wrote it."""
     if os.path.lexists(output) and not options.force:
         ways = " to overwrite it, or ", Parameter("out"), " for another folder."

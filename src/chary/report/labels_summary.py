@@ -451,7 +451,7 @@ def _settings(result: LabeledTable) -> SettingsSummary:
     """Tell how the labels were made, with all options that were chosen."""
     settings = result.settings
     options = {}
-    for name, value in result.options.as_typed("label").items():
+    for name, value in result.options.as_typed().items():
         options[name] = ", ".join(value) if isinstance(value, list) else str(value)
     return {
         "seed": settings["seed"],

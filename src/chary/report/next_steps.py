@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
 from chary._words import counted, number, percent
 from chary.audit.judge import JudgedTable
 from chary.method.priors import ACCURACY
-from chary.options import Options, flag_of
+from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions, flag_of
 from chary.report.judged_summary import JudgedSummary, of_column
 from chary.report.labels_summary import ColumnSummary, DiagnosisSummary, LabelsSummary
 from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
@@ -39,28 +40,25 @@ class Hints(NamedTuple):
 
     @classmethod
     def for_labels(
-        cls, options: Options, files: Sequence[str | os.PathLike[str]], audit_size: int
+        cls, options: LabelOptions, files: Sequence[str | os.PathLike[str]], audit_size: int
     ) -> Hints:
         """Write the commands for labels that chary made, with all options that were chosen."""
         if not audit_size:
             return cls(typed=True)
-        draw = options.command(
-            "audit draw", files, k=audit_size, force=False, discard_answers=False
-        )
-        return cls(draw, typed=True)
+        draw = DrawOptions.like(options, k=audit_size, force=False, discard_answers=False)
+        return cls(draw.command(files), typed=True)
 
     @classmethod
     def for_judged(
-        cls, options: Options, files: Sequence[str | os.PathLike[str]], result: JudgedTable
+        cls, options: JudgeOptions, files: Sequence[str | os.PathLike[str]], result: JudgedTable
     ) -> Hints:
         """Write the commands for judged labels: a draw twice as large keeps the answers."""
         n_drawn = result.answers.n_drawn
         n_rows = result.population
         draw = ""
         if n_drawn < n_rows:
-            draw = options.command(
-                "judge",
-                ["draw", *files],
+            larger = replace(
+                options,
                 k=min(2 * n_drawn, n_rows),
                 audit=None,
                 require=None,
@@ -68,7 +66,8 @@ class Hints(NamedTuple):
                 annotator=(),
                 discard_answers=False,
             )
-        return cls(draw, options.command("audit fill", [str(options.audit)]), typed=True)
+            draw = larger.command(["draw", *files])
+        return cls(draw, FillOptions().command([str(options.audit)]), typed=True)
 
     def option(self, name: str, typed: str, in_python: str) -> str:
         """Write an option with its value."""

@@ -28,7 +28,7 @@ from chary.audit.sheet import (
 )
 from chary.labelling import LabeledTable, label_table
 from chary.model_file import model_bytes
-from chary.options import Options
+from chary.options import JudgeOptions, LabelOptions, ReviewOptions, SheetOptions
 from chary.report import Hints, Progress, render_judged, render_page, summarize, summarize_judged
 from chary.review.files import Writer
 from chary.tables import Table, open_source, write_table
@@ -61,8 +61,14 @@ class _Job:
     population: int  # rows that an audit is drawn from
     notes: Sequence[str] = ()  # how the labels were read, a sentence each
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: ReviewOptions) -> None:
         self.table, self.options = table, options
+
+    def options_with(
+        self, audit: Path | None, checked: Path | None, error: float | None
+    ) -> LabelOptions | JudgeOptions:
+        """Make the options of the command that does the same, with the sheets that may be looked at."""
+        raise NotImplementedError
 
     @property
     def files(self) -> list[str]:
@@ -120,7 +126,7 @@ class LabelJob(_Job):
 
     kind = "label"
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: ReviewOptions) -> None:
         refuse_taken(table, ADDED_COLUMNS)
         table = rows_that_count(table)
         super().__init__(table, options)
@@ -133,10 +139,21 @@ class LabelJob(_Job):
         self.population = table.frame.height - int(self.labels.labeled.sum())
         self.cells = cells_of(table, self.target)
 
+    def options_with(
+        self, audit: Path | None, checked: Path | None, error: float | None
+    ) -> LabelOptions:
+        """Make the options of ``chary label``, with the sheets that may be looked at."""
+        return LabelOptions.like(self.options, audit=audit, checked=checked, error=error)
+
+    @property
+    def _for_sheet(self) -> SheetOptions:
+        """What a sheet of rows to label remembers."""
+        return LabelOptions.like(self.options).for_sheet
+
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
         draw_sheet(
-            path, unlabelled_rows(self.table, self.target, self.labels, **self.options.for_sheet), k
+            path, unlabelled_rows(self.table, self.target, self.labels, **self._for_sheet), k
         )
 
     def check_sheet(self, filling: Filling) -> None:
@@ -152,7 +169,7 @@ class LabelJob(_Job):
         return Stopping(labels, self.population)
 
     def run(
-        self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]
+        self, options: LabelOptions, progress: Progress, diagnosed: Callable[[Any], None]
     ) -> LabeledTable:
         """Label or judge, as the command does with the same options."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
@@ -179,7 +196,7 @@ class LabelJob(_Job):
         if filling is not None:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
-        about = {**self.options.for_sheet, "chosen": DOUBT}
+        about: dict[str, Any] = {**self._for_sheet, "chosen": DOUBT}
         write_sheet(
             unlabelled_rows(self.table, self.target, self.labels, **about), rows, stream, guesses
         )
@@ -190,10 +207,10 @@ class JudgeJob(_Job):
 
     kind = "judge"
 
-    def __init__(self, table: Table, options: Options) -> None:
+    def __init__(self, table: Table, options: ReviewOptions) -> None:
         super().__init__(table, options)
         self.target, self.source = options.labels[0], open_source(table, reserved=())
-        tested = read_labels_under_test(self.source, options)
+        tested = read_labels_under_test(self.source, JudgeOptions.like(options))
         hidden, revealing = hidden_columns(tested)
         self.hidden, self.notes = (*hidden, *revealing), tested.notes
         if revealing:
@@ -208,12 +225,18 @@ class JudgeJob(_Job):
         }
         self.values = [Value(name, n, True, False) for name, n in counts.items()]
 
+    def options_with(
+        self, audit: Path | None, checked: Path | None, error: float | None
+    ) -> JudgeOptions:
+        """Make the options of ``chary judge``, with the sheet that may be looked at."""
+        return JudgeOptions.like(self.options, audit=audit, error=error)
+
     def check_sheet(self, filling: Filling) -> None:
         """Nothing to do: it is checked where the answers are read."""
 
     def draw(self, path: Path, k: int) -> None:
         """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_to_judge(self.source, path, self.options, k)
+        draw_to_judge(self.source, path, JudgeOptions.like(self.options), k)
 
     def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
         """What says when there are enough answers; None as long as there are no labels to compare with."""
@@ -221,7 +244,7 @@ class JudgeJob(_Job):
         return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
     def run(
-        self, options: Options, progress: Progress, diagnosed: Callable[[Any], None]
+        self, options: JudgeOptions, progress: Progress, diagnosed: Callable[[Any], None]
     ) -> JudgedTable:
         """Label or judge, as the command does with the same options."""
         progress("Judging the labels")
@@ -249,7 +272,7 @@ class JudgeJob(_Job):
 Job = LabelJob | JudgeJob | ChooseJob
 
 
-def job_of(table: Table, options: Options) -> Job:
+def job_of(table: Table, options: ReviewOptions) -> Job:
     """What these options ask for."""
     if options.labels:
         return JudgeJob(table, options)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from chary.options import JudgeOptions
 from chary.review.audit import text_of
 from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.review.truth import truth_page
@@ -19,7 +20,7 @@ def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """The files, the command that would make the same, and the first rows."""
     job, result, truth = bench.job, bench.result, truth_page(bench, {})
     options = bench.given().options
-    if options.confidence is None and job.kind == "judge":
+    if isinstance(options, JudgeOptions) and options.confidence is None:
         options = replace(options, error=None)
     frame, first_columns = bench.view("shown", lambda: job.shown(result))
     order = [*first_columns, *(name for name in frame.columns if name not in first_columns)]
@@ -34,7 +35,7 @@ def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
         "files": bench.outputs.files(
             [] if result is None else job.writers(result), bench.files_made_of
         ),
-        "command": options.command(job.kind, job.files),
+        "command": options.command(job.files),
         "quality": f"{truth['headline']}." if truth["ready"] else truth["why_not"],
         "stale": bench.is_stale,
     }

@@ -16,7 +16,7 @@ from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter, Step, shown
 from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
-from chary.options import Options
+from chary.options import JudgeOptions, LabelOptions, ReviewOptions
 from chary.report import DiagnosedSummary, Pace, Progress, summarize_diagnosis
 from chary.review import files
 from chary.review.jobs import ChooseJob, Job, job_of
@@ -47,7 +47,7 @@ _PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in K
 Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
 
 
-def begin(paths: Sequence[str], options: Options) -> Workbench:
+def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
     """Read a table, and go on with the sheets that lie beside it."""
     if "-" in paths:
         raise TableError(
@@ -67,7 +67,7 @@ def begin(paths: Sequence[str], options: Options) -> Workbench:
 class Given(NamedTuple):
     """What there is to learn from."""
 
-    options: Options  # with the sheets that may be looked at
+    options: LabelOptions | JudgeOptions  # with the sheets that may be looked at
     made_of: tuple[object, ...]  # what the labels depend on
 
 
@@ -99,9 +99,9 @@ class Workbench:
     # ------------------------------------------------------------ what was given
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ReviewOptions:
         """What was typed, and chosen on the page."""
-        found: Options = self.job.options
+        found: ReviewOptions = self.job.options
         return found
 
     @property
@@ -122,10 +122,10 @@ class Workbench:
         if audited and filling is not None and filling.n_answered >= FEWEST:
             answers = () if self.rule == PLANNED and filling.n_left else tuple(filling.answers)
         plain = replace(options, error=None)
-        with_sheets = replace(
-            options if answers else plain,
-            audit=self.paths.audit if answers else None,
-            checked=self.paths.check if checked else None,
+        with_sheets = self.job.options_with(
+            self.paths.audit if answers else None,
+            self.paths.check if checked else None,
+            options.error if answers else None,
         )
         return Given(with_sheets, (plain, checked, answers))
 
@@ -333,7 +333,7 @@ class Sheets:
         return filling
 
 
-def kinds_of(options: Options) -> dict[str, str]:
+def kinds_of(options: ReviewOptions) -> dict[str, str]:
     """By column what it was said to be, of ``KINDS``."""
     return {column: kind for kind, name in KINDS.items() for column in getattr(options, name)}
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from chary.audit.judge import judge_table
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.tables import open_source
 
 
@@ -23,5 +23,5 @@ def judged():
     told[0] = "fox"
     settings = {"confidence": "sure", "by": ["place"], "error": 0.2}
     return judge_table(
-        open_source(frame, reserved=()), told, Options.of(labels=["rule", "other"], **settings)
+        open_source(frame, reserved=()), told, JudgeOptions.of(labels=["rule", "other"], **settings)
     )
