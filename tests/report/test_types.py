@@ -9,7 +9,7 @@ import pytest
 
 import chary
 from chary.audit.judge import judge_table
-from chary.options import Options
+from chary.options import JudgeOptions
 from chary.report import (
     DiagnosedSummary,
     JudgedSummary,
@@ -99,7 +99,7 @@ def test_judged_labels(customers):
     truth = [label if i % 4 == 0 else None for i, label in enumerate(churned)]
     settings = {"confidence": "age", "by": ["place"], "error": 0.3, "require": 0.5}
     source = open_source(frame, reserved=())
-    result = judge_table(source, truth, Options.of("judge", labels=["other", "guess"], **settings))
+    result = judge_table(source, truth, JudgeOptions.of(labels=["other", "guess"], **settings))
     summary = summarize_judged(result)
     assert summary["pairs"]
     assert summary["slices"]
