@@ -118,7 +118,7 @@ def test_what_takes_too_much_room_is_refused(tmp_path):
     with pytest.raises(
         TableError, match=r"The rows of .* to learn from take .* or leave rows or columns out"
     ):
-        sample_of_table(large, "y", 2000, room=20_000)
+        sample_of_table(large, "y", 2000, max_bytes=20_000)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl"])

@@ -23,7 +23,8 @@ from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import LabelOptions
 from chary.report import summarize
 from chary.tables import Table, TableError, open_source, read_table, write_table
-from chary.tables.target import sample_rows, target_labels
+from chary.tables.sampling import sample_rows
+from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit
 
 pytestmark = pytest.mark.usefixtures("quick_learners")

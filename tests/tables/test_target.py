@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary._words import Parameter
+from chary.tables.sampling import GivenCells
 from chary.tables.table import Table, TableError
-from chary.tables.target import GivenCells, chosen_spellings, folded, read_target, target_labels
+from chary.tables.target import chosen_spellings, folded, read_target, target_labels
 
 
 def table_of(**columns):

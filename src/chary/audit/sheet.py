@@ -28,9 +28,10 @@ from chary._words import Parameter, Step, counted, shown
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
+from chary.tables.sampling import sample_rows
 from chary.tables.source import Source, read_table
 from chary.tables.table import Table, TableError, can_be_text, column_named, texts
-from chary.tables.target import folded, markers_of, sample_rows
+from chary.tables.target import folded, markers_of
 
 # Columns of a sheet: which row is which, where the sheet comes from, and a model's opinion.
 ROW, CLASSES, GUESS = "chary_row", "chary_classes", "chary_guess"
@@ -490,11 +491,11 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
 def sample_of_table(
     source: Source, target: str, k: int, *, checksum: bool = False, **options: Any
 ) -> Table:
-    """As ``chary.tables.target.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
+    """As ``chary.tables.sampling.sample_rows``; ``taken`` has the checksum of all rows, if it is asked for."""
     if not checksum:
         return sample_rows(source, target, k, **options)
     digest = Digest(target)
-    table = sample_rows(source, target, k, each=digest.add, **options)
+    table = sample_rows(source, target, k, on_frame=digest.add, **options)
     return replace(
         table, taken=table.taken and table.taken._replace(checksum=digest.sha.hexdigest())
     )

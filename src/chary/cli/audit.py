@@ -48,7 +48,9 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     if not isinstance(table, Table):
         large, table = (
             table,
-            sample_of_table(table, target, 1, **reading, room=table.memory // 3, checksum=True),
+            sample_of_table(
+                table, target, 1, **reading, max_bytes=table.memory // 3, checksum=True
+            ),
         )
     else:
         table = rows_that_count(table)

@@ -162,9 +162,9 @@ def _sampled(source: Source, options: LabelOptions, memory: int, progress: Progr
         **options.target_reading,
         keep=[row.number for path in sheets for row in named_rows(read_sheet(path))],
         seed=options.seed or 0,
-        room=(memory - _BASE) // _GROWTH,
+        max_bytes=(memory - _BASE) // _GROWTH,
         checksum=options.check_sheet or bool(sheets),
-        seen=lambda rows, share: progress(f"Reading: {rows:,} rows"),
+        on_progress=lambda rows, share: progress(f"Reading: {rows:,} rows"),
     )
 
 
