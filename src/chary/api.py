@@ -20,8 +20,9 @@ from sklearn.pipeline import Pipeline
 from chary._files import atomic_write, sole_writer
 from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
+from chary.audit.drawing import draw_sheet, keep_copy, refuse_to_lose_answers
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
-from chary.audit.sheet import draw_sheet, keep_copy, refuse_to_lose_answers, unlabelled_rows
+from chary.audit.sheet import unlabelled_rows
 from chary.labelling import (
     Diagnosis,
     LabeledTable,

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import draw, sheet
-from chary.audit.sheet import cells_of, draw_sheet, read_sheet, sheet_rows, unlabelled_rows
+from chary.audit import draw, drawing
+from chary.audit.drawing import draw_sheet
+from chary.audit.sheet import read_sheet, sheet_rows, unlabelled_rows
+from chary.audit.table_cells import cells_of
 from chary.tables import Table, TableError
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit
@@ -181,7 +183,7 @@ def test_draws_are_nested_and_go_on_from_any_of_them(n, seed, data):
 
 def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
     whole = draw(np.zeros(1_000, bool), 50, 3)
-    monkeypatch.setattr(sheet, "_BLOCK", 64)
+    monkeypatch.setattr(drawing, "_BLOCK", 64)
     assert draw(np.zeros(1_000, bool), 50, 3).tolist() == whole.tolist()
 
 

@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from chary._files import OutputError, sole_writer
-from chary.audit import sheet
+from chary.audit import drawing
 from chary.audit.answers import read_audit
+from chary.audit.drawing import draw_sheet
 from chary.audit.filling import AnsweredElsewhereError, Filling
-from chary.audit.sheet import draw_sheet, unlabelled_rows
+from chary.audit.sheet import unlabelled_rows
 from chary.tables import TableError, read_table
 from chary.tables.target import target_labels
 
@@ -162,7 +163,7 @@ def test_a_draw_reading_and_answers_wait_for_each_other(path, table, monkeypatch
         path.with_name("l.csv"),
     )
     link.symlink_to(path)
-    enlarge, done = sheet.enlarge_sheet, []
+    enlarge, done = drawing.enlarge_sheet, []
     others = [
         Thread(target=lambda: done.append(filling.answer(1, "a"))),
         Thread(target=lambda: done.append(Filling(link).answer(2, "b"))),
@@ -175,7 +176,7 @@ def test_a_draw_reading_and_answers_wait_for_each_other(path, table, monkeypatch
         assert done == []
         enlarge(*args)
 
-    monkeypatch.setattr(sheet, "enlarge_sheet", slowly)
+    monkeypatch.setattr(drawing, "enlarge_sheet", slowly)
     assert draw_sheet(path, pool, 32).n_new == 2
     for other in others:
         other.join(60)

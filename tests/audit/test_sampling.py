@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chary.audit.sheet import cells_of, sample_of_table, table_checksum
+from chary.audit.table_cells import cells_of, sample_of_table, table_checksum
 from chary.tables import TableError, open_source, read_table
 
 

@@ -14,19 +14,16 @@ import pytest
 from chary.audit import draw, sheet
 from chary.audit.answers import read_audit
 from chary.audit.filling import Filling
-from chary.audit.sheet import (
+from chary.audit.origin import (
     CLASSES,
     DOUBT,
-    ROW,
     SheetOrigin,
-    cells_of,
-    enlarge_sheet,
-    named_rows,
+    origin_cells,
     read_origin,
-    sheet_rows,
-    table_checksum,
     with_origin,
 )
+from chary.audit.sheet import ROW, enlarge_sheet, named_rows, sheet_rows
+from chary.audit.table_cells import cells_of, table_checksum
 from chary.tables import Table, TableError, read_table
 from chary.tables.target import target_labels
 from tests.fixtures.sheets import write_audit
@@ -463,7 +460,7 @@ ORIGIN = ORIGIN._replace(seed=0, judged=("rule",), shown=("x",))
 
 def a_sheet(origin):
     return Table(
-        pl.DataFrame({"truth": ["", ""], CLASSES: sheet._origin_cells(origin, (1, 2))}),
+        pl.DataFrame({"truth": ["", ""], CLASSES: origin_cells(origin, (1, 2))}),
         "s.csv",
         ",",
     )

@@ -206,7 +206,7 @@ def test_a_full_disk_behind_the_error_stream_is_no_failure(arabic, monkeypatch):
 def test_no_stream_at_all_no_terminal_and_the_plainest_language(arabic):
     """As a daemon may start it: numbers 0, 1 and 2 are closed, and no output lands in a file of the job."""
     code = (
-        "import os, sys; from chary.cli import main; import chary.audit.sheet as drawing\n"
+        "import os, sys; from chary.cli import main; import chary.audit.drawing as drawing\n"
         "write = drawing.write_sheet\n"
         "def noisy(*args, **how):\n"
         "    os.write(1, b'noise'); os.write(2, b'noise'); return write(*args, **how)\n"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import chary
 from chary._words import Parameter, Step
-from chary.audit.sheet import DOUBT, SheetOrigin
+from chary.audit.origin import DOUBT, SheetOrigin
 from chary.cli import audit, main
 from chary.cli.app import app
 from chary.cli.console import _COMMANDS, sentence

@@ -28,10 +28,12 @@ from sklearn.pipeline import Pipeline
 from chary._files import OutputError
 from chary.api import TableModel
 from chary.audit.answers import read_audit
+from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
 from chary.audit.judge import draw_to_judge, judge_table
 from chary.audit.judged_answers import TRUTH
-from chary.audit.sheet import CLASSES, draw_sheet, unlabelled_rows
+from chary.audit.origin import CLASSES
+from chary.audit.sheet import unlabelled_rows
 from chary.cli.audit import _next_command, _stopping
 from chary.model_file import ModelFileError, load_bytes, model_bytes
 from chary.options import FillOptions, JudgeOptions
@@ -298,7 +300,7 @@ def sheet_seeds() -> list[bytes]:
         folder = Path(name)
         path = _table_of_sheets(folder)
         table = read_table(path)
-        pool = unlabelled_rows(table, "y", target_labels(table, "y"), seed=0)
+        pool = unlabelled_rows(table, "y", target_labels(table, "y"))
         draw_sheet(folder / "people.audit.csv", pool, 8, seed=0)
         draw_to_judge(
             flattened(open_source(str(path))),

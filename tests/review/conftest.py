@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
+from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling
-from chary.audit.sheet import draw_sheet, unlabelled_rows
+from chary.audit.sheet import unlabelled_rows
 from chary.labelling import label_table
 from chary.options import LabelOptions, ReviewOptions
 from chary.review import begin

@@ -1,6 +1,7 @@
 """Random rows and exact answers: draws, intervals, figures of accuracy, acceptance, labels judged."""
 
 from chary.audit.acceptance import Acceptance, accept_threshold, smallest_audit
+from chary.audit.drawing import draw
 from chary.audit.figures import (
     Score,
     balanced_score,
@@ -13,7 +14,6 @@ from chary.audit.figures import (
 )
 from chary.audit.intervals import at_least, count_interval, interval, sequence
 from chary.audit.model import cross_fitted_score, fit_with_audit
-from chary.audit.sheet import draw
 
 __all__ = [
     "Acceptance",

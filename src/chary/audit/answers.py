@@ -17,16 +17,9 @@ from numpy.typing import NDArray
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score
-from chary.audit.sheet import (
-    RANDOM,
-    SKIPPED,
-    SheetRows,
-    TableCells,
-    cells_of,
-    origin_of,
-    read_sheet,
-    sheet_rows,
-)
+from chary.audit.origin import RANDOM, origin_of
+from chary.audit.sheet import SKIPPED, SheetRows, read_sheet, sheet_rows
+from chary.audit.table_cells import TableCells, cells_of
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from chary.audit.drawing import draw
 from chary.audit.labels_under_test import LabelsUnderTest
-from chary.audit.sheet import MOST_SHOWN, draw
+from chary.audit.origin import MOST_SHOWN
 from chary.tables.cells import filled_cells
 from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts

@@ -20,15 +20,8 @@ from numpy.typing import NDArray
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
 from chary.audit.intervals import sequence
-from chary.audit.sheet import (
-    SKIPPED,
-    SheetOrigin,
-    SheetRow,
-    named_rows,
-    origin_of,
-    read_sheet,
-    with_origin,
-)
+from chary.audit.origin import SheetOrigin, origin_of, with_origin
+from chary.audit.sheet import SKIPPED, SheetRow, named_rows, read_sheet
 from chary.tables.cells import as_typed, guarded
 from chary.tables.formats import write_table
 from chary.tables.formats.files import state_of

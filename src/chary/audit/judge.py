@@ -17,6 +17,7 @@ from chary._words import Parameter, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.blind import hidden_columns
+from chary.audit.drawing import DrawnSheet, draw_sheet
 from chary.audit.figures import (
     Difference,
     Judgement,
@@ -30,15 +31,8 @@ from chary.audit.figures import (
 )
 from chary.audit.judged_answers import TRUTH, cells_by_row, columns_of_sheet, read_truth
 from chary.audit.labels_under_test import LabelsUnderTest, read_labels_under_test
-from chary.audit.sheet import (
-    MOST_SHOWN,
-    DrawnSheet,
-    DrawPool,
-    draw_sheet,
-    read_origin,
-    read_sheet,
-    sheet_origin,
-)
+from chary.audit.origin import MOST_SHOWN, read_origin, sheet_origin
+from chary.audit.sheet import DrawPool, read_sheet
 from chary.options import AUDIT_SIZE, JudgeOptions
 from chary.tables import TableError
 from chary.tables.source import Source

@@ -16,7 +16,9 @@ import polars as pl
 from chary._words import Step, shown
 from chary.audit.answers import AuditAnswers, classes_meant, match_answers
 from chary.audit.labels_under_test import LabelsUnderTest
-from chary.audit.sheet import SKIPPED, SheetOrigin, TableCells, as_texts, origin_of, read_sheet
+from chary.audit.origin import SheetOrigin, origin_of
+from chary.audit.sheet import SKIPPED, read_sheet
+from chary.audit.table_cells import TableCells, as_texts
 from chary.options import JudgeOptions
 from chary.tables.cells import label_texts
 from chary.tables.frames import from_dataframe

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import listed, shown
-from chary.audit.sheet import SheetOrigin
+from chary.audit.origin import SheetOrigin
 from chary.options import JudgeOptions
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers

@@ -17,8 +17,9 @@ from chary.cli import console
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions
 
 if TYPE_CHECKING:
+    from chary.audit.drawing import DrawnSheet
     from chary.audit.filling import Filling, Stopping
-    from chary.audit.sheet import DrawnSheet, SheetOrigin
+    from chary.audit.origin import SheetOrigin
 
 _UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
 _ESCAPE = "\x1b"
@@ -38,7 +39,9 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     them for the next command.
     """
     from chary._files import make_folders
-    from chary.audit.sheet import draw_sheet, sample_of_table, unlabelled_rows
+    from chary.audit.drawing import draw_sheet
+    from chary.audit.sheet import unlabelled_rows
+    from chary.audit.table_cells import sample_of_table
     from chary.tables import Table
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
@@ -143,7 +146,7 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
     """Read the labels that tell when a sheet has enough answers; the person does not see them."""
     from chary.audit.filling import Stopping
     from chary.audit.labels_under_test import labels_of_sheet
-    from chary.audit.sheet import tables_beside
+    from chary.audit.origin import tables_beside
     from chary.tables import open_source
     from chary.tables.source import flattened
 
@@ -173,7 +176,7 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
 
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
     """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
-    from chary.audit.sheet import DOUBT, tables_beside
+    from chary.audit.origin import DOUBT, tables_beside
 
     about: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
     files = list(tables) or tables_beside(sheet, origin)
@@ -295,7 +298,8 @@ class Sheet:
 
     def _cells(self, place: int) -> list[str]:
         """List the row's cells, a line for each."""
-        from chary.audit.sheet import CLASSES, ROW
+        from chary.audit.origin import CLASSES
+        from chary.audit.sheet import ROW
         from chary.tables.cells import cell_words
 
         added = (ROW, CLASSES, self.filling.origin.target)

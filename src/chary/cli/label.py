@@ -76,7 +76,7 @@ class Labelled(NamedTuple):
 
 def label_and_write(files: Sequence[str | os.PathLike[str]], options: LabelOptions) -> Labelled:
     """Read, label, write: in parts what does not fit in memory."""
-    from chary.audit.sheet import keep_copy, refuse_to_lose_answers
+    from chary.audit.drawing import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table
     from chary.labelling.label import write_rows_to_check
     from chary.labelling.score import probability_names

@@ -22,15 +22,9 @@ from chary._threads import same_warnings
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
 from chary.audit.answers import Audit
-from chary.audit.sheet import (
-    DOUBT,
-    GUESS,
-    named_rows,
-    read_sheet,
-    sample_of_table,
-    unlabelled_rows,
-    write_sheet,
-)
+from chary.audit.origin import DOUBT
+from chary.audit.sheet import GUESS, named_rows, read_sheet, unlabelled_rows, write_sheet
+from chary.audit.table_cells import sample_of_table
 from chary.labelling.diagnose import DiagnosedTable, Floats, draw_at_most
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of

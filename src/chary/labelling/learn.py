@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
-from chary.audit.sheet import DOUBT
+from chary.audit.origin import DOUBT
 from chary.labelling.audited import AuditFigures, audit_model, merge
 from chary.labelling.diagnose import (
     STRONG,

@@ -13,19 +13,13 @@ import polars as pl
 
 from chary._words import named_columns, percent
 from chary.audit.blind import hidden_columns
+from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.labels_under_test import labels_of_sheet, read_labels_under_test
-from chary.audit.sheet import (
-    DOUBT,
-    GUESS,
-    cells_of,
-    draw_sheet,
-    enlarge_sheet,
-    sheet_rows,
-    unlabelled_rows,
-    write_sheet,
-)
+from chary.audit.origin import DOUBT
+from chary.audit.sheet import GUESS, enlarge_sheet, sheet_rows, unlabelled_rows, write_sheet
+from chary.audit.table_cells import cells_of
 from chary.labelling import LabeledTable, label_table
 from chary.model_file import model_bytes
 from chary.options import JudgeOptions, LabelOptions, ReviewOptions, SheetOptions

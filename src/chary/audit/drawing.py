@@ -1,0 +1,303 @@
+"""Rows drawn at random onto a sheet, which may be enlarged, and whose answers are never lost."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chary._files import atomic_rewrite, atomic_write, sole_writer
+from chary._words import Parameter, counted, shown
+from chary.audit.origin import SheetOrigin, origin_of, read_origin
+from chary.audit.sheet import (
+    ROW,
+    DrawPool,
+    column_texts,
+    enlarge_sheet,
+    read_sheet,
+    sheet_rows,
+    write_sheet,
+)
+from chary.tables.source import read_table
+from chary.tables.table import TableError
+
+_BLOCK = 1_000_000  # rows that are given their random numbers at a time
+# Keeps the numbers apart from those that a table or a model is made of with the same seed.
+_AUDIT = 0x6175646974
+
+
+def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
+    """Draw k unlabelled rows uniformly at random, without replacement, in random order.
+
+    Every row of the table, labelled or not, has a random number that depends on the seed and its
+    place alone; the draw is the k unlabelled rows of the smallest, in their order. So for one table
+    and one seed draws are nested: the first 30 of a draw of 60 are the draw of 30. They go on, too:
+    with the 30 rows marked as labelled, the draw of 30 more is the second half of that draw of 60.
+    Rows drawn with another seed, or by an older version, can be enlarged in the same way and stay a
+    random draw. The numbers are the same on every machine, and 10,000,000 rows need no more memory
+    at a time than a million.
+
+    Parameters
+    ----------
+    labeled : array-like of shape (n,), bool
+        Where a label was given; all False to draw from all rows.
+    k : int
+        How many rows a person will label.
+    random_state : None, int, RandomState or Generator
+
+    Returns
+    -------
+    array of shape (k,)
+        Row numbers.
+
+    Examples
+    --------
+    >>> draw([True, False, False, True, False], 2, random_state=0)
+    array([2, 4])
+    """
+    labeled = np.asarray(labeled)
+    if labeled.ndim != 1 or labeled.dtype != bool:
+        raise ValueError(
+            f"labeled must be a mask of shape (n,); got {labeled.dtype} of shape {labeled.shape}."
+        )
+    n_unlabeled = len(labeled) - int(np.count_nonzero(labeled))
+    if not 1 <= k <= n_unlabeled:
+        raise ValueError(
+            f"{k} rows cannot be drawn from {n_unlabeled:,} unlabelled rows; ask for fewer."
+        )
+    if not isinstance(random_state, (int, np.integer)):
+        random_state = np.random.default_rng(random_state).integers(2**63)
+
+    # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
+    numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
+    rows = np.empty(0, dtype=np.intp)
+    ranks = np.empty(0, dtype=np.uint64)
+    for start in range(0, len(labeled), _BLOCK):
+        is_open = ~labeled[start : start + _BLOCK]
+        block_ranks = np.asarray(numbers.random_raw(len(is_open)), dtype=np.uint64)
+        rows = np.concatenate([rows, np.flatnonzero(is_open) + start])
+        ranks = np.concatenate([ranks, block_ranks[is_open]])
+        # Only the k rows of smallest rank of all blocks by now can be drawn.
+        if len(ranks) > k:
+            smallest = np.argpartition(ranks, k)[:k]
+            rows = rows[smallest]
+            ranks = ranks[smallest]
+    return rows[np.argsort(ranks)]
+
+
+class DrawnSheet(NamedTuple):
+    """A sheet that was written."""
+
+    n_drawn: int
+    n_new: int  # rows that were not in it before
+    n_answered: int  # rows that had an answer before, and keep it
+    enlarged: bool  # whether it was there already
+    hidden: tuple[str, ...] = ()  # columns left out because they give the labels under test away
+    shown: tuple[str, ...] = ()  # columns that are on it, if labels are to be judged
+    copy: str | None = None  # where the sheet that it replaces is kept, if that held answers
+
+
+def draw_sheet(
+    path: str | os.PathLike[str],
+    pool: DrawPool,
+    k: int,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    discard_answers: bool = False,
+) -> DrawnSheet:
+    """Draw rows at random for a person to label, or enlarge the smaller sheet that is there.
+
+    Answers that are there stay: for one table and seed the first rows of a large draw are the small
+    one, and rows added to those of another draw are random among the rest, so that all together are
+    a random draw in any case.
+
+    Parameters
+    ----------
+    path : path
+        Of the sheet.
+    pool : DrawPool
+        From ``unlabelled_rows``.
+    k : int
+        Rows of the sheet in the end.
+    seed : int, default=None
+        None: that of the sheet that is there, or 0.
+    force : bool, default=False
+        Whether to draw anew in place of what is there; a sheet that holds answers is refused.
+    discard_answers : bool, default=False
+        Whether to draw anew even in place of a sheet that holds answers, of which a copy is kept.
+    """
+    n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
+    if not 2 <= k <= n_open:
+        raise TableError(
+            f"{k:,} rows cannot be drawn from {n_open:,}; ask for two or more, and not for more."
+        )
+    target = pool.origin.target
+    draw_anew = force or discard_answers
+    # An answer that is given while the sheet is written would be lost.
+    with sole_writer(path):
+        if Path(path).exists() and not draw_anew:
+            return _enlarge(path, pool, k, seed)
+        if not discard_answers:
+            refuse_to_lose_answers(path, target, "audit")
+
+        rows = draw(pool.closed, k, seed or 0)
+        copy = keep_copy(path, target)
+        pool = pool._replace(origin=pool.origin._replace(seed=seed or 0))
+        with atomic_write(path, overwrite=draw_anew) as stream:
+            write_sheet(pool, rows, stream)
+    return DrawnSheet(k, k, 0, enlarged=False, copy=copy)
+
+
+def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None) -> DrawnSheet:
+    """Add rows to the sheet that is there; if that cannot be, leave it and say why."""
+    target = pool.origin.target
+    try:
+        sheet = read_sheet(path)
+        earlier_rows = sheet_rows(sheet, pool.cells, target, pool.origin.chosen)
+        earlier = origin_of(sheet)
+        earlier_rows.refuse_removed(sheet.name, earlier_rows.n_drawn)
+    except TableError as error:
+        *words, end = error.args
+        if isinstance(end, str):
+            end = end.rstrip(".")
+        reason = ["exists already and cannot be enlarged (", *words, end, "); draw elsewhere"]
+        raise _in_the_way(path, target, *reason) from None
+
+    if earlier.seed is None:
+        earlier = earlier._replace(seed=seed or 0)
+    n_new = k - earlier_rows.n_drawn
+    columns_to_drop = pool.hidden.intersection(sheet.frame.columns)
+    if seed not in (None, earlier.seed):
+        raise _in_the_way(
+            path,
+            target,
+            f"exists already, drawn with the seed {earlier.seed}; draw with that to enlarge it",
+        )
+    if n_new < 0 or (n_new == 0 and not columns_to_drop):
+        raise _in_the_way(
+            path,
+            target,
+            f"exists already, with {earlier_rows.n_drawn:,} rows; ask for more of them to enlarge "
+            "it",
+        )
+    _refuse_other_labels(path, pool.origin, earlier)
+
+    new_rows = np.empty(0, dtype=np.intp)
+    if n_new:
+        # The draw goes on where it stopped: the rows that are there are left out.
+        closed = pool.closed.copy()
+        closed[[row.number for row in earlier_rows.by_place.values()]] = True
+        new_rows = draw(closed, n_new, earlier.seed)
+    # The labels are those of the first draw: what an older sheet does not say, more rows cannot
+    # tell.
+    origin = pool.origin._replace(
+        seed=earlier.seed, stopped=earlier.stopped, digests=earlier.digests
+    )
+    sheet = replace(sheet, frame=sheet.frame.drop(columns_to_drop))
+    with atomic_rewrite(path) as stream:
+        enlarge_sheet(sheet, origin, pool.cells, new_rows, stream)
+    n_answered = sum(bool(row.answer) for row in earlier_rows.by_place.values())
+    return DrawnSheet(k, n_new, n_answered, enlarged=True)
+
+
+def _refuse_other_labels(
+    path: str | os.PathLike[str], origin: SheetOrigin, earlier: SheetOrigin
+) -> None:
+    """Refuse to enlarge a sheet that was drawn for other labels than those of now."""
+    if (earlier.unlabeled, earlier.judged) != (origin.unlabeled, origin.judged):
+        raise _in_the_way(
+            path, origin.target, "exists already, drawn for other labels; draw elsewhere"
+        )
+    for name, digest in earlier.digests.items():
+        if origin.digests.get(name) != digest:
+            raise _in_the_way(
+                path,
+                origin.target,
+                f"exists already, and column {shown(name)} has changed since it was drawn; draw "
+                "elsewhere",
+            )
+
+
+def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> TableError:
+    """Say why a sheet is not enlarged, how many answers it holds, and what replaces it."""
+    n_answers = count_answers(path, target)
+    if n_answers:
+        return TableError(
+            f"{os.fspath(path)} holds {counted(n_answers, 'answer')} and ",
+            *reason,
+            ", or pass ",
+            Parameter("discard_answers"),
+            " to draw anew; a copy is kept.",
+        )
+    return TableError(
+        f"{os.fspath(path)} ", *reason, ", or pass ", Parameter("force"), " to replace it."
+    )
+
+
+# ---------------------------------------------------------------- answers are not overwritten
+
+
+def count_answers(path: str | os.PathLike[str], target: str) -> int:
+    """Count the rows of a sheet that a person has answered or skipped.
+
+    The answers are in the column that the sheet names, or in ``target`` if it names none any more.
+    A file that is no sheet holds none; a sheet that is too damaged to be read may hold some, and is
+    refused.
+    """
+    if not os.path.isfile(path):
+        return 0
+    try:
+        sheet = read_table(path)
+    except TableError:
+        # Zero bytes are those of UTF-16, in which a spreadsheet may have saved the sheet.
+        if ROW.encode() not in Path(path).read_bytes().replace(b"\0", b""):
+            return 0
+        raise TableError(
+            f"{os.fspath(path)} is a damaged sheet, which may hold answers; repair it, or put it "
+            "elsewhere."
+        ) from None
+    origin = read_origin(sheet)
+    if origin is not None:
+        target = origin.target
+    if target not in sheet.frame.columns:
+        return 0
+    return sum(bool(answer) for answer in column_texts(sheet, target))
+
+
+def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: str) -> None:
+    """Refuse to write over a sheet that holds answers; ``use_as`` is the parameter for it."""
+    n_answers = count_answers(path, target)
+    if n_answers:
+        raise TableError(
+            f"{os.fspath(path)} holds {counted(n_answers, 'answer')}, which are never overwritten; "
+            "to use them, pass it as ",
+            Parameter(use_as),
+            "; to begin anew, pass ",
+            Parameter("discard_answers"),
+            ", which keeps a copy.",
+        )
+
+
+def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
+    """Copy a sheet that holds answers before it is replaced; return where the copy is.
+
+    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free:
+    it is sorted beside its sheet, and known by its ending as a file that chary wrote.
+    """
+    if not count_answers(path, target):
+        return None
+    original = Path(path)
+    stem, *endings = original.name.rsplit(".", 2)
+    for number in count(1):
+        copy = original.with_name(".".join([stem, f"discarded-{number}", *endings]))
+        if not os.path.lexists(copy):
+            break
+    with atomic_write(copy) as stream:
+        stream.write(original.read_bytes())
+    return str(copy)

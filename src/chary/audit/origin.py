@@ -1,0 +1,236 @@
+"""What a sheet says of where it comes from: the table, how it was read, and how the rows were drawn."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from chary._words import shown
+from chary.tables.table import Table, TableError, column_named
+from chary.tables.target import markers_of
+
+CLASSES = "chary_classes"  # the column of a sheet that holds its origin, in every row
+# How the rows of a sheet were chosen: at random, which measures; or for doubt, which does not.
+RANDOM = "random"
+DOUBT = "doubt"
+# Characters of names, or of options, that a sheet remembers; a cell of a spreadsheet holds 32,767.
+MOST_SHOWN = 20_000
+
+# Keys in a cell of CLASSES. They follow the target, whose value are the classes.
+_UNLABELED = "chary_unlabeled"
+_TABLE = "chary_table"
+_READ_WITH = "chary_read_with"
+_PLACE = "chary_place"
+_SEED = "chary_seed"
+
+
+class SheetOrigin(NamedTuple):
+    """Where a sheet comes from."""
+
+    target: str
+    classes: list[str]  # known at the draw
+    unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
+    tables: tuple[str, ...]  # paths as typed, several if these were one table; empty if unknown
+    read_with: dict[str, Any]  # the parameters to read them with
+    chosen: str = RANDOM
+    seed: int | None = None  # of the draw
+    judged: tuple[str, ...] = ()  # columns of labels under test; empty: an audit of missing labels
+    digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
+    shown: tuple[str, ...] = ()  # of a table to judge: columns of the sheet; empty: too many
+    hidden: tuple[str, ...] = ()  # if they are too many: the columns that the sheet leaves out
+    stopped: bool = False  # whether the annotator was told when it was enough
+    options: dict[str, Any] = {}  # noqa: RUF012 - how to make labels, from ``Options.to_keep``
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The labels that stand for none."""
+        return markers_of(self.unlabeled)
+
+
+def sheet_origin(
+    table: Table,
+    target: str,
+    classes: Sequence[str],
+    unlabeled: str | Sequence[str] | None = None,
+) -> SheetOrigin:
+    """Describe where a sheet of a table comes from; ``unlabeled`` as given to ``target_labels``."""
+    if isinstance(unlabeled, str):
+        unlabeled = (unlabeled,)
+    return SheetOrigin(
+        target,
+        list(classes),
+        tuple(unlabeled) if unlabeled else None,
+        (table.path, *table.more_paths),
+        dict(table.read_with),
+    )
+
+
+def read_origin(sheet: Table) -> SheetOrigin | None:
+    """Read where a sheet comes from; return None if a spreadsheet has lost it."""
+    cell = next(filter(None, _parse_cells(sheet)), {})
+    try:
+        target = next(iter(cell))
+        classes = [str(name) for name in cell[target]]
+        reading = {**cell.get(_READ_WITH, {})}
+    except (StopIteration, TypeError):
+        return None
+
+    read_with: dict[str, Any] = {}
+    for name in ("delimiter", "encoding", "sheet"):
+        if name in reading:
+            read_with[name] = str(reading[name])
+    header_row = reading.get("header_row")
+    if isinstance(header_row, int) and header_row > 0:
+        read_with["header_row"] = header_row
+
+    unlabeled = cell.get(_UNLABELED)
+    return SheetOrigin(
+        target,
+        classes,
+        None if unlabeled is None else _texts(unlabeled),
+        _texts(cell.get(_TABLE) or ""),
+        read_with,
+        **{
+            name: field.read(cell[field.key])
+            for name, field in _FIELDS.items()
+            if field.key in cell
+        },
+    )
+
+
+def origin_of(sheet: Table) -> SheetOrigin:
+    """Read where a sheet comes from; refuse a sheet that does not say it any more."""
+    origin = read_origin(sheet)
+    if origin is None:
+        raise TableError(
+            f"{sheet.name} has no usable column {shown(CLASSES)}, which says how it was drawn; to "
+            "put the column back, draw the same rows again elsewhere and copy it."
+        )
+    column_named(sheet, origin.target)
+    return origin
+
+
+def seeds_and_places(sheet: Table) -> list[tuple[int | None, int | None]]:
+    """Read for each row the seed of its draw and its place in it, None if its cell does not say."""
+    return [
+        (_whole_number(cell.get(_SEED)), _whole_number(cell.get(_PLACE)))
+        for cell in _parse_cells(sheet)
+    ]
+
+
+def with_origin(sheet: Table, field: str, value: Any) -> Table:
+    """Set a field of ``SheetOrigin`` in every row of a sheet."""
+    if CLASSES not in sheet.frame.columns:
+        return sheet
+    cells = [
+        _as_json({**cell, _FIELDS[field].key: value}) if cell else ""
+        for cell in _parse_cells(sheet)
+    ]
+    return replace(sheet, frame=sheet.frame.with_columns(pl.Series(CLASSES, cells)))
+
+
+def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
+    """Write the origin for each row, with the row's place, to be held against its token."""
+    if len("".join(origin.shown)) >= MOST_SHOWN:
+        origin = origin._replace(shown=())
+    if len(json.dumps(origin.options)) >= MOST_SHOWN:
+        origin = origin._replace(options={})
+    cell: dict[str, Any] = {
+        origin.target: origin.classes,
+        _UNLABELED: origin.unlabeled,
+        _TABLE: origin.tables,
+        _READ_WITH: origin.read_with,
+    }
+    for name, field in _FIELDS.items():
+        value = getattr(origin, name)
+        if value != origin._field_defaults[name]:
+            cell[field.key] = value
+    return pl.Series(CLASSES, [_as_json({**cell, _PLACE: place}) for place in places])
+
+
+def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
+    """Find the tables that a sheet names beside it; return None if one is not there.
+
+    The sheet may come from a stranger, so its cells are read as names of plain files and folders
+    alone: no other folder is looked into, no pattern is expanded, and no link is followed, which
+    may lead to a device or another machine.
+    """
+    names = [re.split(r"[/\\]", table)[-1] for table in origin.tables]
+    paths = [Path(sheet).with_name(name) for name in names if name not in ("", ".", "..")]
+    if len(paths) < len(names) or not all(map(_is_plain, paths)):
+        return None
+    return [str(path) for path in paths] or None
+
+
+def _is_plain(path: Path) -> bool:
+    """Tell whether a path is a file or a folder itself: no link, device or pipe."""
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def _parse_cells(sheet: Table) -> list[dict[str, Any]]:
+    """Parse the cell of CLASSES in each row; it is empty if it cannot be read."""
+    if CLASSES not in sheet.frame.columns:
+        return [{}] * sheet.frame.height
+    cells = []
+    for text in sheet.frame[CLASSES]:
+        try:
+            cell = json.loads(str(text))
+        except (ValueError, RecursionError):
+            cell = None
+        cells.append(cell if isinstance(cell, dict) else {})
+    return cells
+
+
+def _as_json(cell: dict[str, Any]) -> str:
+    """Write a cell of CLASSES."""
+    return json.dumps(cell, ensure_ascii=False)
+
+
+# ---------------------------------------------------------------- values that a person may have edited
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Read a list of texts, or a single text."""
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Read a mapping."""
+    return value if isinstance(value, dict) else {}
+
+
+def _whole_number(value: Any) -> int | None:
+    """Read a whole number from 0 on."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_whole and value >= 0 else None
+
+
+class _Field(NamedTuple):
+    """A field of ``SheetOrigin`` that a cell holds if it is not the default."""
+
+    key: str
+    read: Callable[[Any], Any]
+
+
+_FIELDS = {
+    "chosen": _Field("chary_chosen", str),
+    "seed": _Field(_SEED, _whole_number),
+    "judged": _Field("chary_judged", _texts),
+    "digests": _Field("chary_digests", _mapping),
+    "shown": _Field("chary_shown", _texts),
+    "hidden": _Field("chary_hidden", _texts),
+    "stopped": _Field("chary_stopped_when_enough", bool),
+    "options": _Field("chary_options", _mapping),
+}

@@ -1,0 +1,91 @@
+"""The table behind a sheet: its cells by row, and the checksums that tie the sheet to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from chary.tables.sampling import sample_rows
+from chary.tables.source import Source
+from chary.tables.table import Table, can_be_text, texts
+
+_BLOCK = 50_000  # rows that are written as text at a time
+
+
+class TableCells(NamedTuple):
+    """The table behind a sheet, as far as a sheet needs it."""
+
+    name: str
+    n_rows: int
+    texts: Callable[[Sequence[int]], pl.DataFrame]  # cells of rows, by number from 0, as text
+    checksums: Callable[[pl.DataFrame], Sequence[str]]  # one for each row of what ``texts`` gave
+
+
+def cells_of(table: Table, target: str, source: Source | None = None) -> TableCells:
+    """Describe a table, so that a change in any cell outside the target changes every token.
+
+    If ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from
+    ``source``.
+    """
+    checksum = table.taken.checksum if table.taken else table_checksum(table, target)
+
+    def read_texts(numbers: Sequence[int]) -> pl.DataFrame:
+        rows = source.rows(numbers) if source else table.frame[table.places_of(numbers)]
+        return as_texts(rows.select(pl.exclude(target)))
+
+    return TableCells(
+        table.name, table.n_numbers, read_texts, lambda cells: [checksum] * cells.height
+    )
+
+
+def sample_of_table(
+    source: Source, target: str, k: int, *, checksum: bool = False, **options: Any
+) -> Table:
+    """Sample rows as ``chary.tables.sampling.sample_rows``, with the checksum of all if asked for."""
+    if not checksum:
+        return sample_rows(source, target, k, **options)
+    digest = TableDigest(target)
+    table = sample_rows(source, target, k, on_frame=digest.add, **options)
+    if table.taken is None:
+        return table
+    return replace(table, taken=table.taken._replace(checksum=digest.hexdigest()))
+
+
+def table_checksum(table: Table, target: str) -> str:
+    """Digest all cells outside the target column, in the order of rows and columns."""
+    digest = TableDigest(target)
+    whole, _ = table.with_blank_rows({})
+    for block in whole.frame.iter_slices(_BLOCK):
+        digest.add(block)
+    return digest.hexdigest()
+
+
+class TableDigest:
+    """The checksum of a table that comes in blocks; how it is cut changes nothing."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._sha = hashlib.sha256()
+        self._has_header = False
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add further rows."""
+        cells = as_texts(frame.select(pl.exclude(self._target)))
+        if not self._has_header:
+            self._sha.update(json.dumps(cells.columns).encode())
+            self._has_header = True
+        self._sha.update(cells.write_csv(include_header=False).encode())
+
+    def hexdigest(self) -> str:
+        """Return the checksum of the rows added by now."""
+        return self._sha.hexdigest()
+
+
+def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Write the columns that a cell can show as text."""
+    return frame.select(texts(cells) for cells in frame if can_be_text(cells.dtype))
