@@ -17,12 +17,12 @@ _GUESS_WEIGHT = 0.51
 
 
 class KeptGuessesClassifier(SelfTrainingClassifier):
-    r"""A fitted classifier whose label is the one that some features guess, for every row that has a guess.
+    r"""A fitted classifier that gives each row the label that some of its features guess.
 
     With p the probabilities of the classifier and e_g those of the guess, 1 for the guessed class
     g, the probabilities of a row are :math:`(1 - w) p + w e_g`, :math:`w = 0.51`. So the label is
     always the guess, and the confidence is high where the classifier says the same and low where it
-    contradicts. A row without a guess is what the classifier says. It is made by ``keep_guesses``,
+    contradicts. A row without a guess gets the classifier's label. It is made by ``keep_guesses``,
     not by ``fit``.
 
     Attributes
@@ -43,15 +43,15 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     guess_codes_: NDArray[np.intp]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
+        """Predict the label of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C)."""
+        """Predict class probabilities (n, C)."""
         return self._with_guesses(super().predict_proba(X), X)
 
     def predict_scores(self, X: Any) -> tuple[Floats, Floats]:
-        """Class probabilities (n, C) and confidence (n,)."""
+        """Predict class probabilities (n, C) and confidence (n,)."""
         probs = self.predict_proba(X)
         # Members of an ensemble know nothing of the guess, so their agreement cannot be the
         # confidence in it.
@@ -59,14 +59,15 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         return probs, measure(probs)
 
     def guesses(self, X: Any) -> NDArray[np.intp]:
-        """The class that the features of each row guess, (n,), as a place in ``classes_``; -1: none."""
-        return match_patterns(
-            np.asarray(X)[:, self.guess_features_], self.guess_patterns_, self.guess_codes_
-        )
+        """Look up the class that each row guesses, (n,), as a place in ``classes_``; -1: none."""
+        rows = np.asarray(X)[:, self.guess_features_]
+        return match_patterns(rows, self.guess_patterns_, self.guess_codes_)
 
     def whole(self) -> bool:
-        """Whether what was put together from a file keeps guesses of its own features and classes."""
-        features, patterns, codes = self.guess_features_, self.guess_patterns_, self.guess_codes_
+        """Tell whether the guesses that a file gave are of its own features and classes."""
+        features = self.guess_features_
+        patterns = self.guess_patterns_
+        codes = self.guess_codes_
         of_kinds = features.dtype.kind == codes.dtype.kind == "i" and patterns.dtype == np.float32
         fits = (
             patterns.shape == (*codes.shape, *features.shape)
@@ -79,6 +80,7 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         return bool(has_features and codes.min() >= 0 and codes.max() < len(self.classes_))
 
     def _with_guesses(self, probs: Floats, X: Any) -> Floats:
+        """Mix the guesses into the classifier's probabilities (n, C)."""
         codes = self.guesses(X)
         guessed = np.flatnonzero(codes >= 0)
         probs = np.array(probs, dtype=np.float64)
@@ -94,7 +96,7 @@ def keep_guesses(
     patterns: NDArray[np.float32],
     labels: NDArray[Any],
 ) -> KeptGuessesClassifier:
-    """Make a fitted classifier keep the labels that a column guesses.
+    """Return a fitted classifier that keeps the labels a column guesses.
 
     Parameters
     ----------
@@ -133,9 +135,8 @@ def match_patterns(
     >>> match_patterns(np.eye(3), np.eye(3, dtype=np.float32)[:2], np.array([5, 7]))
     array([ 5,  7, -1])
     """
-    code_of = {
-        pattern.tobytes(): code for pattern, code in zip(patterns, codes.tolist(), strict=True)
-    }
-    different, place = np.unique(rows.astype(np.float32), axis=0, return_inverse=True)
-    found = np.array([code_of.get(row.tobytes(), -1) for row in different], dtype=np.intp)
-    return found[place.ravel()]
+    keys = [pattern.tobytes() for pattern in patterns]
+    code_of = dict(zip(keys, codes.tolist(), strict=True))
+    distinct_rows, place = np.unique(rows.astype(np.float32), axis=0, return_inverse=True)
+    distinct_codes = [code_of.get(row.tobytes(), -1) for row in distinct_rows]
+    return np.array(distinct_codes, dtype=np.intp)[place.ravel()]

@@ -26,6 +26,9 @@ from chary._sklearn import (
 )
 from chary.method.confidence import Floats, softmax
 
+# Gives the value of the leaf that each row comes to.
+Predict = Callable[[Any], Floats]
+
 
 @dataclass(frozen=True, eq=False)
 class Trees:
@@ -33,9 +36,8 @@ class Trees:
 
     size: NDArray[np.int32]  # (T,) nodes of each tree
     feature: NDArray[np.int32]  # (N,) -1 at a leaf
-    threshold: NDArray[
-        np.float64
-    ]  # (N,) infinite where a tree parts missing values from all others
+    # (N,) infinite where a tree parts missing values from all others
+    threshold: NDArray[np.float64]
     left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
     right: NDArray[np.int32]  # (N,)
     missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
@@ -43,36 +45,37 @@ class Trees:
 
     @classmethod
     def of(cls, trees: list[Nodes]) -> Trees:
-        """Trees one after another; what scikit-learn leaves in the fields that a leaf does not need is dropped."""
+        """Put trees one after another, and clear the fields that a leaf does not need."""
         feature, threshold, left, right, missing_left, value = map(
             np.concatenate, zip(*trees, strict=True)
         )
-        leaf = feature < 0
+        is_leaf = feature < 0
+        # Boosting numbers its nodes without a sign.
+        left = left.astype(np.int32)
+        right = right.astype(np.int32)
         return cls(
-            np.array([len(tree.feature) for tree in trees], np.int32),
-            feature.astype(np.int32),
-            np.where(leaf, 0.0, threshold),
-            np.where(leaf, -1, left.astype(np.int32)),  # boosting numbers its nodes without a sign
-            np.where(leaf, -1, right.astype(np.int32)),
-            missing_left & ~leaf,
-            np.ascontiguousarray(value[leaf], np.float64),
+            size=np.array([len(tree.feature) for tree in trees], np.int32),
+            feature=feature.astype(np.int32),
+            threshold=np.where(is_leaf, 0.0, threshold),
+            left=np.where(is_leaf, -1, left),
+            right=np.where(is_leaf, -1, right),
+            missing_left=missing_left & ~is_leaf,
+            value=np.ascontiguousarray(value[is_leaf], np.float64),
         )
 
     def each(self) -> list[Nodes]:
-        """The trees, one by one."""
+        """Split the arrays into the trees, one by one."""
         value = np.zeros((len(self.feature), self.value.shape[1]))
         value[self.feature < 0] = self.value
         columns = (self.feature, self.threshold, self.left, self.right, self.missing_left, value)
         bounds = np.cumsum(self.size)[:-1]
-        return [
-            Nodes(*parts)
-            for parts in zip(*(np.split(column, bounds) for column in columns), strict=True)
-        ]
+        by_column = [np.split(column, bounds) for column in columns]
+        return [Nodes(*fields_of_tree) for fields_of_tree in zip(*by_column, strict=True)]
 
     def whole(self, n_features: int, width: int) -> bool:
-        """Whether the arrays are trees on so many features with so many values a leaf: no way out, no way back.
+        """Tell whether the arrays are trees of ``n_features``, with ``width`` values a leaf.
 
-        Of what is no array at all it raises an error.
+        Something that is no array at all raises an error.
         """
         kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
         columns = [getattr(self, field.name) for field in fields(self)]
@@ -91,15 +94,17 @@ class Trees:
         )
 
     def _linked(self) -> bool:
-        """Children come after their parent, in the same tree; leaves have none."""
+        """Tell whether children come after their parent, in the same tree, and leaves have none."""
         place = np.concatenate([np.arange(n_nodes) for n_nodes in self.size])
         children = np.stack([self.left, self.right])
-        inside = (children > place) & (children < np.repeat(self.size, self.size))
-        return bool(np.where(self.feature < 0, children == -1, inside).all())
+        is_later = children > place
+        is_in_tree = children < np.repeat(self.size, self.size)
+        is_right = np.where(self.feature < 0, children == -1, is_later & is_in_tree)
+        return bool(is_right.all())
 
 
 class _PlainTrees(ClassifierMixin, BaseEstimator):
-    """What both kinds of ensemble share: the estimator that fits them, and their trees, compiled when needed."""
+    """What both ensembles share: the estimator that fits them, and their compiled trees."""
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
@@ -109,29 +114,28 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
         return self._take(clone(self.estimator).fit(X, y, sample_weight))
 
     def _take(self, fitted: Any) -> Any:
-        self.classes_, self.n_features_in_ = fitted.classes_, fitted.n_features_in_
+        """Take over what a fitted ensemble has learned."""
+        self.classes_ = fitted.classes_
+        self.n_features_in_ = fitted.n_features_in_
         if hasattr(fitted, "feature_names_in_"):
             self.feature_names_in_ = fitted.feature_names_in_
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Label of each row."""
+        """Predict the label of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def _compiled(
-        self, compiled: Callable[[Nodes], Callable[[Any], Floats]]
-    ) -> list[Callable[[Any], Floats]]:
-        known = vars(self).get("_compiled_trees")
-        if known is None or known[0] is not self.trees_:
-            known = self._compiled_trees = (
-                self.trees_,
-                [compiled(nodes) for nodes in self.trees_.each()],
-            )
-        return known[1]
+    def _compiled(self, compile_tree: Callable[[Nodes], Predict]) -> list[Predict]:
+        """Compile the trees, once for each set of them."""
+        trees, functions = vars(self).get("_compiled_trees", (None, []))
+        if trees is not self.trees_:
+            functions = [compile_tree(nodes) for nodes in self.trees_.each()]
+            self._compiled_trees = (self.trees_, functions)
+        return functions
 
 
 class PlainForest(_PlainTrees):
-    """Extremely randomised trees as plain arrays: what a model file holds of an ``ExtraTreesClassifier``.
+    """Extremely randomised trees as plain arrays, as a model file holds them.
 
     Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are
     dense, in single precision as scikit-learn takes them; missing values are allowed.
@@ -151,32 +155,34 @@ class PlainForest(_PlainTrees):
     def _take(self, forest: Any) -> PlainForest:
         if forest.n_outputs_ != 1:
             raise ValueError(
-                f"An {type(forest).__name__} with several targets cannot be saved; fit one for each."
+                f"An {type(forest).__name__} with several targets cannot be saved; fit one for "
+                "each."
             )
         self.trees_ = Trees.of(forest_nodes(forest))
         return super()._take(forest)
 
     def whole(self) -> bool:
-        """Whether what was put together from a file is a forest."""
-        return self.trees_.whole(self.n_features_in_, len(self.classes_)) and bool(
-            (self.trees_.value >= 0).all()
-        )
+        """Tell whether the parts that a file gave are a forest."""
+        are_trees = self.trees_.whole(self.n_features_in_, len(self.classes_))
+        return are_trees and bool((self.trees_.value >= 0).all())
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C)."""
+        """Predict class probabilities (n, C)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan")
+
+        def compile_tree(nodes: Nodes) -> Predict:
+            return compiled_forest_tree(nodes, self.n_features_in_)
+
         total = np.zeros((len(X), len(self.classes_)))
-        for predict in self._compiled(
-            lambda nodes: compiled_forest_tree(nodes, self.n_features_in_)
-        ):
+        for predict in self._compiled(compile_tree):
             total += predict(X)
         total /= len(self.trees_.size)
         return total
 
 
 class PlainBoosting(_PlainTrees):
-    """Gradient boosting as plain arrays: what a model file holds of a ``HistGradientBoostingClassifier``.
+    """Gradient boosting as plain arrays, as a model file holds it.
 
     Its decision values are a start value plus, of each tree, the value of the leaf that a row comes
     to: one column for two classes, otherwise one for each class. Rows are dense; missing values are
@@ -198,20 +204,21 @@ class PlainBoosting(_PlainTrees):
     def _take(self, boosting: Any) -> PlainBoosting:
         if np.any(boosting.is_categorical_):
             raise ValueError(
-                f"A {type(boosting).__name__} with categorical features cannot be saved; give it numbers."
+                f"A {type(boosting).__name__} with categorical features cannot be saved; give it "
+                "numbers."
             )
         trees, self.baseline_ = boosting_nodes(boosting)
         self.trees_ = Trees.of(trees)
         return super()._take(boosting)
 
     def whole(self) -> bool:
-        """Whether what was put together from a file is boosting."""
+        """Tell whether the parts that a file gave are boosting."""
         n_classes = len(self.classes_)
         n_columns = 1 if n_classes == 2 else n_classes
         return self.baseline_.shape == (n_columns,) and self.trees_.whole(self.n_features_in_, 1)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities (n, C)."""
+        """Predict class probabilities (n, C)."""
         decision = self.decision_function(X)
         if decision.ndim == 2:
             return softmax(decision)
@@ -219,15 +226,18 @@ class PlainBoosting(_PlainTrees):
         return np.column_stack([1 - probs, probs])
 
     def decision_function(self, X: Any) -> Floats:
-        """Sums of leaf values, (n,) for two classes and otherwise (n, C)."""
+        """Sum the leaf values, (n,) for two classes and otherwise (n, C)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         K = len(self.baseline_)
-        total = np.empty((len(X), K), order="F")  # a tree adds to one column
+        # Column by column in memory, as a tree adds to one column.
+        total = np.empty((len(X), K), order="F")
         total[:] = self.baseline_
         for t, predict in enumerate(self._compiled(compiled_boosting_tree)):
             total[:, t % K] += predict(X)
-        return total[:, 0] if K == 1 else total
+        if K == 1:
+            return total[:, 0]
+        return total
 
 
 _PLAIN: dict[type, Any] = {
@@ -237,7 +247,7 @@ _PLAIN: dict[type, Any] = {
 
 
 def plain_trees(estimator: Any) -> Any:
-    """A fitted tree ensemble of scikit-learn as plain arrays; anything else as it is."""
+    """Turn a fitted tree ensemble of scikit-learn into plain arrays; leave others as they are."""
     plain = _PLAIN.get(type(estimator))
     if plain is None or not hasattr(estimator, "classes_"):
         return estimator
