@@ -24,7 +24,6 @@ from chary.report.plain_data import (
     as_data,
     headline_of,
     matrix_of,
-    notes_of,
 )
 
 _CLEAR = 0.05  # a p-value below this says that one of two columns is better
@@ -179,6 +178,7 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
     """Summarize the outcome of ``judge_table``."""
     answers = result.answers
     columns_shown = answers.columns_shown
+    columns = [_column(column, result) for column in result.columns]
     return {
         "file": result.tested.source.table.name,
         "changed_labels": [
@@ -196,11 +196,8 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
         "level": result.level,
         "stopped": answers.stopped,
         "unfinished": answers.is_unfinished,
-        "notes": [
-            *notes_of(answers.warnings, warning=True),
-            *notes_of(result.notes, warning=False),
-        ],
-        "columns": [_column(column, result) for column in result.columns],
+        "notes": [*_notes(answers.warnings, warning=True), *_notes(result.notes, warning=False)],
+        "columns": columns,
         "pairs": [_pair(pair) for pair in result.pairs],
         "annotators": _annotators(result),
         "slices": [
@@ -208,15 +205,15 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
         ],
         "confidence": result.tested.options.confidence,
         "acceptance": as_data(result.acceptances),
-        "accept": _accept(result),
+        "accept": _accept(result, columns),
         "required": _required(result),
         "versions": VERSIONS,
     }
 
 
-def of_column(names: Sequence[str]) -> str:
-    """Name the first column in a sentence about its labels, if several are judged."""
-    return f" in column {shown(names[0], 40)}" if len(names) > 1 else ""
+def in_first_column(columns: Sequence[JudgedColumnSummary]) -> str:
+    """Name the first column, for a sentence about its labels among several."""
+    return f" in column {shown(columns[0]['name'], 40)}" if len(columns) > 1 else ""
 
 
 # ---------------------------------------------------------------- the draw and the answers
@@ -239,8 +236,13 @@ def _blind(result: JudgedTable) -> str:
     return f"The sheet did not show the labels under test; it showed {names}."
 
 
+def _notes(texts: list[str], *, warning: bool) -> list[Note]:
+    """Turn sentences into notes that are all warnings, or all none."""
+    return [{"text": text, "warning": warning} for text in texts]
+
+
 def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
-    """Tell who answered, and on how many rows they differ, if several did."""
+    """Name the people who answered, if there are several."""
     annotators = result.answers.annotators
     if annotators is None:
         return None
@@ -286,7 +288,7 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
 def _accuracy_sentence(
     column: JudgedColumn, result: JudgedTable, promised: Score, of_all_rows: Score
 ) -> str:
-    """Say how many labels of a column are right, and what that means for all rows."""
+    """Say how many labels of a column, and how many rows, are right."""
     n_labels = result.population - column.n_missing
     validity = "whenever you stopped" if result.answers.stopped else "exact"
     with_label = " with a label" if column.n_missing else ""
@@ -331,7 +333,7 @@ def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
 
 
 def _pair(pair: LabelPair) -> PairSummary:
-    """Say which of two columns of labels is right more often, and by how much."""
+    """Say which of two columns is right more often, and by how much."""
     figures: DifferenceSummary = as_data(pair.difference)
     comparison = pair.difference.comparison
     first = shown(pair.first)
@@ -357,7 +359,8 @@ def _pair(pair: LabelPair) -> PairSummary:
         f"{outcome} ({p_value(comparison.p_value, 'p ')}): {first} alone is right on "
         f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}. "
         f"The accuracy of {first} is between {_points(pair.difference.low)} and "
-        f"{_points(pair.difference.high)} than that of {second}.{skipped} They agree on {agreement}."
+        f"{_points(pair.difference.high)} than that of {second}.{skipped} "
+        f"They agree on {agreement}."
     )
     return {
         **figures,
@@ -381,17 +384,20 @@ def _points(difference: float) -> str:
 # ---------------------------------------------------------------- what was asked for
 
 
-def _accept(result: JudgedTable) -> AcceptSummary | None:
+def _accept(result: JudgedTable, columns: Sequence[JudgedColumnSummary]) -> AcceptSummary | None:
     """Summarize which labels can be accepted at the error asked for."""
     if result.asked is None:
         return None
-    label_words = f"label{of_column([column.name for column in result.columns])}"
+    label_words = f"label{in_first_column(columns)}"
     n_marked = int(np.asarray(result.accepted).sum())
     return accept_summary(result.asked, result, label_words, caveat="", n_marked=n_marked)
 
 
 def _required(result: JudgedTable) -> RequiredSummary | None:
-    """Say whether the labels are as accurate as required, by the one-sided limit."""
+    """Say whether the labels are as accurate as required.
+
+    The one-sided lower limit decides.
+    """
     share = result.tested.options.require
     if share is None:
         return None

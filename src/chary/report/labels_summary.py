@@ -310,7 +310,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> DiagnosedSummary:
 
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummary:
-    """Summarize a diagnosis, with shifts of features in the table's own units."""
+    """Summarize a diagnosis."""
     tone_of = {REPRESENTATIVE: "good", STRONG: "bad"}
     return {
         "verdict": diagnosis.verdict,
@@ -329,7 +329,7 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
 
 
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
-    """List the features that differ most, with means as the table writes them.
+    """List the features that differ most.
 
     Features with the same words, such as the month and its sine, are one. It has the figures of the
     first that a person can read; if there is none, those of the last.
@@ -369,8 +369,10 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]
 def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
     """Write a number of a feature as a person reads it.
 
-    >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date"), in_unit(0.3, "unreadable")
-    ('10%', '12,346', '2018-07-10', '–')
+    >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date")
+    ('10%', '12,346', '2018-07-10')
+    >>> in_unit(0.3, "unreadable")
+    '–'
     """
     if unit == UNREADABLE:
         return "–"
@@ -419,7 +421,7 @@ def _classes(result: LabeledTable) -> list[ClassSummary]:
 
 
 def _aim(result: LabeledTable) -> AimSummary:
-    """Name what the labels should be good at, and say what that means."""
+    """Say what the labels should be good at."""
     aim = result.options.aim
     if aim == ACCURACY:
         return {"name": aim, "sentence": "Optimised for overall accuracy."}
@@ -448,7 +450,7 @@ def _rounds(result: LabeledTable) -> list[RoundSummary]:
 
 
 def _settings(result: LabeledTable) -> SettingsSummary:
-    """Tell how the labels were made, with all options that were chosen."""
+    """Tell how the labels were made."""
     settings = result.settings
     options = {}
     for name, value in result.options.as_typed().items():
@@ -484,7 +486,7 @@ def _columns(columns: Iterable[Column]) -> list[ColumnSummary]:
 
 
 def _held_out(result: LabeledTable) -> HeldOutSummary | None:
-    """Tell how well a model guesses given labels that it has not seen."""
+    """Tell how well the model predicts held-out labels."""
     held_out = result.held_out
     if not len(held_out.correct):
         return None
@@ -520,7 +522,7 @@ def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
 
 
 def _accept(result: LabeledTable) -> AcceptSummary | None:
-    """Summarize which new labels can be accepted at the error asked for."""
+    """Summarize which new labels can be accepted."""
     audit = result.audit
     if audit is None or audit.asked is None:
         return None
@@ -558,7 +560,7 @@ def _rows_to_check(result: LabeledTable, naming_columns: list[str]) -> list[RowT
 
 
 def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[SuspectLabel]:
-    """Describe the given labels that a model which had not seen them contradicts."""
+    """Describe the given labels that held-out predictions contradict."""
     suspect = result.second_look
     return [
         {
@@ -573,7 +575,7 @@ def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[Sus
 
 
 def _row(result: LabeledTable, row: int, naming_columns: list[str]) -> RowSummary:
-    """Number a row as the table does, and show the cells that it is known by."""
+    """Show the number of a row and the cells that it is known by."""
     values = result.table.frame.row(row, named=True)
     cells = {}
     for name in naming_columns:
@@ -583,7 +585,10 @@ def _row(result: LabeledTable, row: int, naming_columns: list[str]) -> RowSummar
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:
-    """Choose the columns that a row is known by: identifiers, then those that differ most."""
+    """Choose the columns that a row is known by.
+
+    Identifiers come first, then the columns that differ most between labelled and other rows.
+    """
     preparation = result.model[0]
     identifiers = [column.name for column in preparation.columns_ if column.kind == IDENTIFIER]
     differing = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]

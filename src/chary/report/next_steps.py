@@ -11,7 +11,7 @@ from chary._words import counted, number, percent
 from chary.audit.judge import JudgedTable
 from chary.method.priors import ACCURACY
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions, flag_of
-from chary.report.judged_summary import JudgedSummary, of_column
+from chary.report.judged_summary import JudgedSummary, in_first_column
 from chary.report.labels_summary import ColumnSummary, DiagnosisSummary, LabelsSummary
 from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
 from chary.tables.cells import CODE_WORDS
@@ -42,7 +42,10 @@ class Hints(NamedTuple):
     def for_labels(
         cls, options: LabelOptions, files: Sequence[str | os.PathLike[str]], audit_size: int
     ) -> Hints:
-        """Write the commands for labels that chary made, with all options that were chosen."""
+        """Write the commands for labels that chary made.
+
+        They repeat all options that were chosen, but those that would draw anew.
+        """
         if not audit_size:
             return cls(typed=True)
         draw = DrawOptions.like(options, k=audit_size, force=False, discard_answers=False)
@@ -52,7 +55,10 @@ class Hints(NamedTuple):
     def for_judged(
         cls, options: JudgeOptions, files: Sequence[str | os.PathLike[str]], result: JudgedTable
     ) -> Hints:
-        """Write the commands for judged labels: a draw twice as large keeps the answers."""
+        """Write the commands for judged labels.
+
+        A draw twice as large keeps the answers.
+        """
         n_drawn = result.answers.n_drawn
         n_rows = result.population
         draw = ""
@@ -74,7 +80,7 @@ class Hints(NamedTuple):
         return f"{flag_of(name)} {typed}" if self.typed else f"{name}={in_python}"
 
     def at(self, error: float) -> str:
-        """Write the option that marks the rows that can be accepted at an error."""
+        """Write the option that marks acceptable rows."""
         return self.option("error", f"{100 * error:g}%", f"{error:g}")
 
 
@@ -103,7 +109,7 @@ class Quality(Headline):
 
 
 def quality(summary: LabelsSummary) -> Quality:
-    """Tell how good new labels are: a headline, a sentence, and the intervals of an audit."""
+    """Tell at a glance how good new labels are."""
     audit = summary["audit"]
     if audit is None:
         sentence = (
@@ -177,7 +183,7 @@ def suspect_sentence(n: int) -> str:
 
 
 def missing_hint(columns: Sequence[ColumnSummary], hints: Hints) -> str:
-    """Say what to pass if a number stands for a missing value, if one looks like it."""
+    """Say what to pass if a suspicious number stands for a missing value."""
     if not any(CODE_WORDS in column["note"] for column in columns):
         return ""
     option = hints.option("missing", "COLUMN=CODE", "['COLUMN=CODE']")
@@ -185,7 +191,7 @@ def missing_hint(columns: Sequence[ColumnSummary], hints: Hints) -> str:
 
 
 def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
-    """Ask whether rare classes matter as much as common ones, unless that was said."""
+    """Ask whether rare classes matter, unless that was said."""
     if aim != ACCURACY:
         return ""
     option = hints.option("aim", "balanced", "'balanced'")
@@ -196,7 +202,7 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
 
 
 def prior_advice(diagnosis: DiagnosisSummary, hints: Hints, told: bool = False) -> str:
-    """Ask for the class shares if labels are biased, unless they were told."""
+    """Ask for the class shares if labels are biased and shares unknown."""
     if told or not diagnosis["biased"]:
         return ""
     option = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
@@ -210,7 +216,7 @@ def prior_advice(diagnosis: DiagnosisSummary, hints: Hints, told: bool = False) 
 
 
 def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
-    """List what to do next with judged labels; the last step makes the figures better."""
+    """List what to do next with judged labels, the most useful first."""
     accept = summary["accept"]
     required = summary["required"]
     steps: list[NextStep] = []
@@ -219,7 +225,7 @@ def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
     if accept is not None:
         steps.append(_step(accept["sentence"]))
     elif summary["acceptance"]:
-        column = of_column([column["name"] for column in summary["columns"]])
+        column = in_first_column(summary["columns"])
         caveat = "if you chose that error beforehand"
         steps.append(_acceptable(summary["acceptance"], summary["audited"], hints, caveat, column))
     steps.append(_better_figures(summary, hints))
@@ -227,7 +233,7 @@ def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
 
 
 def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
-    """Tell what makes the figures better: answers on which people agree, or more of them."""
+    """Tell how to get better figures."""
     annotators = summary["annotators"]
     if annotators and annotators["differing"]:
         rows = counted(annotators["differing"], "row")
@@ -257,14 +263,14 @@ def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
 
 
 def _step(words: str, command: str = "") -> NextStep:
-    """Make a step of words and a command, or of words alone."""
+    """Put words and a command together."""
     return {"words": words, "command": command}
 
 
 def _acceptable(
     levels: list[AcceptanceSummary], n_audited: int, hints: Hints, caveat: str, column: str = ""
 ) -> NextStep:
-    """Tell the smallest error at which labels can be accepted, and how to have them marked."""
+    """Tell the smallest error at which labels can be accepted."""
     smallest = next((level for level in levels if level["n_accepted"]), None)
     if smallest is not None:
         labels = counted(smallest["n_accepted"], "label")

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no script, no request, all texts of a table escaped."""
+"""The report as one HTML page: no script, no request, all texts of a table escaped."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def render_judged(summary: JudgedSummary, hints: Hints = _IN_PYTHON) -> str:
 
 @cache
 def templates_of(package: str) -> Environment:
-    """Load the templates of a room, which may use those of reports and the filters here."""
+    """Load the templates of a room.
+
+    They may include those of reports, and show numbers and names by the filters here.
+    """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")]),
         autoescape=True,

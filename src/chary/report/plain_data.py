@@ -108,13 +108,8 @@ def as_data(value: Any) -> Any:
     return value
 
 
-def notes_of(texts: list[str], *, warning: bool) -> list[Note]:
-    """Turn sentences into notes that are all warnings, or all none."""
-    return [{"text": text, "warning": warning} for text in texts]
-
-
 def headline_of(low: float, high: float) -> Headline:
-    """Say in a few words between which shares labels are right, and how good that is."""
+    """Say between which shares labels are right, and how good that is."""
     tone = "fair"
     if low >= _GOOD:
         tone = "good"
@@ -126,7 +121,7 @@ def headline_of(low: float, high: float) -> Headline:
 def matrix_of(
     counts_by_pair: dict[tuple[str, str], int], class_names: list[str]
 ) -> MatrixSummary | None:
-    """Count audited rows by answer and label; None if the matrix is too large to be shown."""
+    """Count audited rows by answer and label, unless there are too many classes."""
     seen = {pair: n for pair, n in counts_by_pair.items() if n}
     answered = {answer for answer, _ in seen}
     labelled = {label for _, label in seen}
@@ -145,17 +140,18 @@ def matrix_of(
 def accept_summary(
     acceptance: Acceptance, audit: Audit, label_words: str, caveat: str, n_marked: int
 ) -> AcceptSummary:
-    """Say which labels can be accepted at the error asked for, or why none can.
+    """Say which labels can be accepted, or why none can.
 
     Parameters
     ----------
     acceptance : Acceptance
+        At the error asked for.
     audit : Audit
-        That tells it.
+        The audit that tells it.
     label_words : str
-        What one of the labels is called in the sentence.
+        Name of one of the labels in the sentence.
     caveat : str
-        What restricts the level of the promise.
+        Addition to the level of the promise.
     n_marked : int
         Rows that the output column marks.
     """
@@ -181,7 +177,10 @@ def accept_summary(
 
 
 def _why_none_accepted(acceptance: Acceptance, audit: Audit) -> str:
-    """Say why no label can be accepted; nothing is advised that would void the promise."""
+    """Say why no label can be accepted.
+
+    Nothing is advised that would void the promise.
+    """
     n_audited = audit.accuracy.n
     n_needed = smallest_audit(acceptance.error, acceptance.level)
     if audit.answers.is_unfinished:

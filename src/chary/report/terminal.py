@@ -18,7 +18,7 @@ from chary.report.judged_summary import (
     JudgedClassSummary,
     JudgedSummary,
     SlicesSummary,
-    of_column,
+    in_first_column,
 )
 from chary.report.labels_summary import (
     AuditSummary,
@@ -54,14 +54,14 @@ _N_SLICES = 40
 
 
 def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
-    """Show what came of labelling: counts, columns, the verdict, how accurate it is."""
+    """Show what came of labelling a table."""
     console.print(_class_counts(summary))
     _show_remarks(console, summary["notes"])
     left_out = [column for column in summary["columns"] if not column["used"]]
     doubtful = [column for column in summary["columns"] if column["used"] and column["doubtful"]]
     _show_columns(console, "Left out", left_out)
     _show_columns(console, "Please check", doubtful)
-    _show_missing_hint(console, summary["columns"], hints)
+    _show_paragraph(console, missing_hint(summary["columns"], hints))
 
     prior = summary["class_prior"]
     # If class shares were told, the sentence opens with "you".
@@ -71,7 +71,7 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
     audit = summary["audit"]
     aim = summary["aim"]
     question = "" if audit else aim_question(hints, aim["name"])
-    console.print(Text(f"{aim['sentence']} {question}".rstrip() + "\n"))
+    _show_paragraph(console, f"{aim['sentence']} {question}".rstrip())
     n_suspect = len(summary["second_look"])
     if n_suspect:
         console.print(f"{suspect_sentence(n_suspect)}\n")
@@ -81,14 +81,14 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
         _show_steps(console, next_steps(summary, hints)[:1])
         console.print()
         return
-    console.print(Text(f"How accurate are they? {_invitation(summary['audit_size'])}\n"))
+    _show_paragraph(console, f"How accurate are they? {_invitation(summary['audit_size'])}")
     if hints.draw:
         command = visible(hints.draw, len(hints.draw))  # never cut
         console.print(Text(f"Next:  {command}\n", "bold"), soft_wrap=True)
 
 
 def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) -> None:
-    """Show how each column was read, and how the labelled rows differ from the rest."""
+    """Show how the labelled rows differ from the rest."""
     columns = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in diagnosis["columns"]:
         name = Text(visible(column["name"], 60))
@@ -97,7 +97,7 @@ def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) 
     classes = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
     counts = [(name, f"{n_labels:,}") for name, n_labels in classes]
     _show_names(console, "Classes, and how many labels of each", counts)
-    _show_missing_hint(console, diagnosis["columns"], hints)
+    _show_paragraph(console, missing_hint(diagnosis["columns"], hints))
     _show_remarks(console, diagnosis["notes"])
 
     if diagnosis["shifts"]:
@@ -108,23 +108,23 @@ def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) 
     separation = diagnosis["separation"]
     if separation:
         console.print(
-            f"A model tells labelled from other rows: AUC {separation['auc']:.2f} (0.5 is chance).\n"
+            f"A model tells labelled from other rows: AUC {separation['auc']:.2f} "
+            "(0.5 is chance).\n"
             f"{diagnosis['coverage']:.0%} of the other rows are close to a labelled one "
             "(95% if labels were random).\n",
             highlight=False,
         )
     _show_verdict(console, diagnosis, prior_advice(diagnosis, hints))
-    console.print(Text(f"{aim_question(hints)}\n"))
+    _show_paragraph(console, aim_question(hints))
 
 
 def _class_counts(summary: LabelsSummary) -> Grid:
-    """Lay out the rows by class and by the origin of their label."""
+    """Lay out rows by class and by the origin of their label."""
     rows = [
         [row["name"], f"{row['given']:,}", f"{row['learned']:,}", f"{row['predicted']:,}"]
         for row in summary["classes"]
     ]
-    headings = [source.capitalize() for source in summary["sources"]]
-    grid = number_grid(["Class", *headings], rows, len(rows))
+    grid = number_grid(["Class", "Given", "Learned", "Predicted"], rows, len(rows))
     grid.add_section()
     grid.add_row("all", *[f"{count:,}" for count in summary["sources"].values()])
     return grid
@@ -144,14 +144,7 @@ def _show_names(console: Console, title: str, remarks: list[tuple[str, str]]) ->
     more = ""
     if len(remarks) > _N_NAMES:
         more = f" and {len(remarks) - _N_NAMES} more"
-    console.print(Text(f"{title}: {', '.join(names)}{more}.\n"))
-
-
-def _show_missing_hint(console: Console, columns: list[ColumnSummary], hints: Hints) -> None:
-    """Say what to pass if a number stands for a missing value, if one looks like it."""
-    hint = missing_hint(columns, hints)
-    if hint:
-        console.print(Text(f"{hint}\n"))
+    _show_paragraph(console, f"{title}: {', '.join(names)}{more}.")
 
 
 def _show_remarks(console: Console, remarks: list[str]) -> None:
@@ -166,10 +159,9 @@ def _show_remarks(console: Console, remarks: list[str]) -> None:
 
 
 def _show_verdict(console: Console, diagnosis: DiagnosisSummary, remark: str) -> None:
-    """Show the verdict on the labelled rows in a frame, and a remark below it."""
+    """Show the verdict on the labelled rows, and a remark on it."""
     console.print(_panel(diagnosis["sentence"], diagnosis["verdict"], diagnosis["tone"]))
-    if remark:
-        console.print(Text(f"{visible(remark, 500)}\n"))
+    _show_paragraph(console, visible(remark, 500))
 
 
 def _invitation(audit_size: int) -> str:
@@ -185,7 +177,7 @@ def _invitation(audit_size: int) -> str:
 def _show_audit(
     console: Console, audit: AuditSummary, held_out: HeldOutSummary | None, aim: str
 ) -> None:
-    """Show what the audit says of the model, beside what cross-validation promised."""
+    """Show what cross-validation promised and what the audit says."""
     grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
@@ -219,7 +211,7 @@ def _show_audit(
 
 
 def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
-    """Show how good labels are, what can be accepted, and what to do next."""
+    """Show how good labels are, and what to do next."""
     for changed in summary["changed_labels"]:
         console.print(_panel(changed["sentence"], "These figures may not hold", "bad"))
     columns = summary["columns"]
@@ -244,7 +236,7 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
 
     for pair in summary["pairs"]:
         _show_line(console, pair["sentence"], "bold")
-    which_column = of_column([column["name"] for column in columns])
+    which_column = in_first_column(columns)
     for slices in summary["slices"]:
         if which_column:
             _show_line(console, f"Labels{which_column}, by {visible(slices['column'], 40)}:")
@@ -256,7 +248,7 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
 
 
 def _judged_classes(classes: list[JudgedClassSummary]) -> Grid:
-    """Lay out the classes of judged labels, the most frequent label first."""
+    """Lay out the classes of judged labels, the largest first."""
     rows: list[list[str | Text]] = []
     for figures in sorted(classes, key=lambda figures: -figures["labelled"]):
         style = "bold red" if figures["off"] else ""
@@ -318,7 +310,7 @@ def _slices(slices: SlicesSummary) -> Grid:
 
 
 def _show_audit_notes(console: Console, notes: list[Note]) -> None:
-    """Show the remarks on an audit, a line each, and warnings in red."""
+    """Show the remarks on an audit, with warnings in red."""
     for note in notes:
         _show_line(console, note["text"], "bold red" if note["warning"] else "")
 
@@ -328,6 +320,12 @@ def _show_steps(console: Console, steps: list[NextStep]) -> None:
     for step in steps:
         line = f"{step['words']}  {step['command']}".rstrip()
         _show_line(console, line, "" if step["command"] else "bold")
+
+
+def _show_paragraph(console: Console, text: str) -> None:
+    """Show a text and a blank line below it, if there is a text."""
+    if text:
+        console.print(Text(f"{text}\n"))
 
 
 def _show_line(console: Console, text: str, style: str = "") -> None:
@@ -350,7 +348,7 @@ def _panel(text: str, title: str, tone: str) -> Panel:
 def number_grid(
     headings: Sequence[str], rows: Sequence[Iterable[str | Text]], n_shown: int
 ) -> Grid:
-    """Lay out rows of a name and of numbers, which are aligned on the right."""
+    """Lay out rows of a name and of numbers."""
     numbers = [Column(Text(heading), justify="right") for heading in headings[1:]]
     grid = Grid(Column(Text(headings[0])), *numbers, box=box.SIMPLE)
     for name, *cells in rows[:n_shown]:

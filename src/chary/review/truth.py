@@ -63,7 +63,7 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose how many wrong labels are allowed among those to accept; None: mark none."""
+    """Choose the error allowed among labels to accept; None: accept none."""
     error = body.get("error")
     if error is not None:
         truth = truth_page(bench, {})
@@ -78,7 +78,7 @@ def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def truth_of_labels(result: LabeledTable) -> TruthFigures:
-    """Tell how good the labels of a model are, as it was before the audit and after it."""
+    """Tell how good the labels of a model are, before and after the audit."""
     summary = summarize(result)
     audit = summary["audit"]
     if audit is None:
