@@ -14,7 +14,7 @@ its ``__init__`` is its door. Each may use the rooms above it, and no other:
     ``cli``          the commands
     ``torch``        diverse heads on any PyTorch backbone (uses ``method`` only)
 
-Open to all: ``options`` (everything a user can choose, in one object), ``_sklearn`` (every private
+Open to all: ``options`` (everything a user can choose, by command), ``_sklearn`` (every private
 name of scikit-learn that is used), ``_files`` (the one atomic write), ``_words`` (how a value, a
 share, a list is shown to a person). See ``CONTRIBUTING.md``.
 

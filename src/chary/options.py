@@ -40,15 +40,17 @@ AUDIT = "Audit"
 OUTPUT = "Output"
 
 # The order of the options in help and in the commands that chary prints.
+# fmt: off
 _ORDER = (
-    *("target", "labels", "confidence", "unlabeled", "classes"),
-    *("drop", "categorical", "numeric", "identifier", "missing", "dates", "text"),
-    *("audit", "k", "checked", "check_sheet", "class_prior", "aim", "error", "require", "by"),
-    *("hide", "show", "annotator", "learner", "rounds", "probabilities", "explain"),
-    *("delimiter", "encoding", "sheet", "header_row", "memory", "seed", "out", "format"),
-    *("threshold", "scheduler", "until_width", "table", "port", "no_browser"),
-    *("force", "discard_answers"),
+    "target", "labels", "confidence", "unlabeled", "classes",
+    "drop", "categorical", "numeric", "identifier", "missing", "dates", "text",
+    "audit", "k", "checked", "check_sheet", "class_prior", "aim", "error", "require", "by",
+    "hide", "show", "annotator", "learner", "rounds", "probabilities", "explain",
+    "delimiter", "encoding", "sheet", "header_row", "memory", "seed", "out", "format",
+    "threshold", "scheduler", "until_width", "table", "port", "no_browser",
+    "force", "discard_answers",
 )
+# fmt: on
 
 Names = tuple[str, ...]
 GivenPath = str | os.PathLike[str]
@@ -172,7 +174,7 @@ def read_size(text: str, flag: str = "--memory") -> int:
 # ---------------------------------------------------------------- how an option is declared
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What an option means, and how it is typed, read and written.
 
@@ -180,7 +182,7 @@ class Declaration:
     ----------
     help : str
     flags : tuple of str
-        None if there is only the flag that is made from the name: ``--class-prior``.
+        Empty: there is only the flag that is made from the name, as ``--class-prior``.
     metavar : str or None
         A word for what is typed after the flag.
     panel : str or None
@@ -191,7 +193,7 @@ class Declaration:
     read : callable
         Makes the value from what was typed and from the flag.
     write : callable
-        Makes what was typed from the value.
+        Makes what is typed from the value.
     min, max : int or None
     default_help : str or None
         What happens without the option, if the default does not tell.
@@ -203,54 +205,25 @@ class Declaration:
     """
 
     help: str
-    flags: tuple[str, ...]
-    metavar: str | None
-    panel: str | None
-    typed_as: Any
-    read: Callable[[Any, str], Any]
-    write: Callable[[Any], str | list[str]]
-    min: int | None
-    max: int | None
-    default_help: str | None
-    in_sheets: bool
-    is_names: bool
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    panel: str | None = None
+    typed_as: Any = str
+    read: Callable[[Any, str], Any] = lambda typed, flag: typed
+    write: Callable[[Any], str | list[str]] = str
+    min: int | None = None
+    max: int | None = None
+    default_help: str | None = None
+    in_sheets: bool = True
+    is_names: bool = False
 
 
-def option(
-    default: Any = MISSING,
-    *,
-    help: str,
-    flags: tuple[str, ...] = (),
-    metavar: str | None = None,
-    panel: str | None = None,
-    typed_as: Any = str,
-    read: Callable[[Any, str], Any] = lambda typed, flag: typed,
-    write: Callable[[Any], str | list[str]] = str,
-    min: int | None = None,
-    max: int | None = None,
-    default_help: str | None = None,
-    in_sheets: bool = True,
-    is_names: bool = False,
-) -> Any:
-    """Declare an option, see ``Declaration``; one without a default is required."""
-    declaration = Declaration(
-        help=help,
-        flags=flags,
-        metavar=metavar,
-        panel=panel,
-        typed_as=typed_as,
-        read=read,
-        write=write,
-        min=min,
-        max=max,
-        default_help=default_help,
-        in_sheets=in_sheets,
-        is_names=is_names,
-    )
-    return field(default=default, metadata={"option": declaration})
+def option(default: Any = MISSING, **declaration: Any) -> Any:
+    """Declare an option by the attributes of ``Declaration``; without a default it is required."""
+    return field(default=default, metadata={"option": Declaration(**declaration)})
 
 
-def names(default: Any = (), *, help: str, **declared: Any) -> Any:
+def names(default: Any = (), *, help: str, **declaration: Any) -> Any:
     """Declare an option that can be repeated."""
     return option(
         default,
@@ -259,24 +232,30 @@ def names(default: Any = (), *, help: str, **declared: Any) -> Any:
         read=lambda typed, flag: tuple(typed),
         write=list,
         is_names=True,
-        **declared,
+        **declaration,
     )
 
 
-def switch(*, help: str, **declared: Any) -> Any:
+def switch(**declaration: Any) -> Any:
     """Declare an option that is on or off."""
-    return option(False, help=help, typed_as=bool, **declared)
+    return option(False, typed_as=bool, **declaration)
 
 
-def same_option(owner: type[Options], name: str, default: Any) -> Any:
-    """Declare the option of another command, which this command can do without."""
-    return field(default=default, metadata={"option": declarations(owner)[name]})
+def same_option(command: type[Options], name: str, default: Any) -> Any:
+    """Declare the required option of another command, which this command can do without."""
+    return field(default=default, metadata={"option": declarations(command)[name]})
+
+
+def declarations(command: type[Options]) -> dict[str, Declaration]:
+    """List the options of a command by name, in the order of its help."""
+    declared = {one.name: one.metadata["option"] for one in fields(command) if one.metadata}
+    return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
 
 
 # ---------------------------------------------------------------- what all commands have in common
 
 
-class FileReading(TypedDict):
+class FileReading(TypedDict, total=False):
     """How files are read: parameters of ``open_source``."""
 
     delimiter: str | None
@@ -300,14 +279,14 @@ class Options:
 
     @classmethod
     def of(cls, **parameters: Any) -> Self:
-        """Build options from the parameters of a Python call.
+        """Build options from parameters of a Python call.
 
         In a list of names one name stands for a list of one, and None for an empty list.
         """
-        declared = declarations(cls)
         values = dict(parameters)
-        for name, value in parameters.items():
-            if name in declared and declared[name].is_names:
+        for name, declaration in declarations(cls).items():
+            if declaration.is_names and name in parameters:
+                value = parameters[name]
                 texts = [value] if isinstance(value, str) else value or ()
                 values[name] = tuple(str(text) for text in texts)
         prior = parameters.get("class_prior")
@@ -316,29 +295,38 @@ class Options:
         return cls(**values)
 
     @classmethod
+    def among(cls, parameters: Mapping[str, Any]) -> Self:
+        """Build options from those parameters of a Python call that are options."""
+        return cls.of(
+            **{name: parameters[name] for name in declarations(cls) if name in parameters}
+        )
+
+    @classmethod
     def typed(cls, **texts: Any) -> Self:
         """Build options from what was typed after a command; None and an empty list are nothing."""
-        declared = declarations(cls)
-        values = {
-            name: declared[name].read(text, flag_of(name))
-            for name, text in texts.items()
-            if text not in (None, [])
-        }
+        values = {}
+        for name, declaration in declarations(cls).items():
+            text = texts[name]
+            if text not in (None, []):
+                values[name] = declaration.read(text, flag_of(name))
         return cls(**values)
 
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
         """Take over from another command's options all that this command has, too."""
-        values = {
-            name: getattr(options, name) for name in declarations(cls) if hasattr(options, name)
+        shared = {
+            one.name: getattr(options, one.name)
+            for one in fields(cls)
+            if hasattr(options, one.name)
         }
-        return cls(**{**values, **changes})
+        return cls(**{**shared, **changes})
 
     @classmethod
     def kept(cls, remembered: Mapping[str, Any], **given: Any) -> Self:
-        """Read what ``to_keep`` gave from a sheet, which anybody may have edited.
+        """Read what ``to_keep`` wrote in a sheet, which anybody may have edited since.
 
-        What is not as an option is written is left out. ``given`` are further values.
+        A text that cannot be an option is left out. ``given`` are options that the sheet records in
+        another way.
         """
         values = {}
         for name, declaration in declarations(cls).items():
@@ -352,22 +340,23 @@ class Options:
         """Write the command with these options, as it is typed."""
         words = ["chary", *self.verb.split(), *(os.fspath(file) for file in files)]
         for name, typed in self.as_typed().items():
+            flag = flag_of(name)
             if typed is True:
-                words.append(flag_of(name))
+                words.append(flag)
                 continue
             texts = [typed] if isinstance(typed, str) else typed
             for text in texts:
-                words += [flag_of(name), text]
+                words += [flag, text]
         return command_line(words)
 
     def as_typed(self) -> dict[str, Any]:
-        """Write what was chosen, by name: a text, a list of them, or True for a flag."""
-        typed = {}
+        """Write what was chosen, by name: a text, a list of them, or True for a switch."""
         defaults = {one.name: one.default for one in fields(self)}
+        typed = {}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
             if value != defaults[name]:
-                typed[name] = value if isinstance(value, bool) else declaration.write(value)
+                typed[name] = value if value is True else declaration.write(value)
         return typed
 
     def to_keep(self) -> dict[str, Any]:
@@ -384,31 +373,25 @@ class Options:
         }
 
 
-def declarations(command: type[Options]) -> dict[str, Declaration]:
-    """List the options of a command by name, in the order of its help."""
-    declared = {one.name: one.metadata["option"] for one in fields(command) if one.metadata}
-    return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
-
-
 def _from_sheet(texts: object, declaration: Declaration, flag: str) -> Any:
     """Read what a sheet remembers of an option; raise an error if it cannot be one."""
     typed_as = declaration.typed_as
     if typed_as is bool:
         if texts is not True:
-            raise TypeError(f"{flag} is on or off, and not {texts!r}.")
+            raise TypeError
         return True
 
     if typed_as == list[str]:
         several = [texts] if isinstance(texts, str) else texts
         if not isinstance(several, list):
-            raise TypeError(f"{flag} takes texts, and not {texts!r}.")
+            raise TypeError
         return declaration.read([str(text) for text in several], flag)
 
     if not isinstance(texts, str):
-        raise TypeError(f"{flag} takes a text, and not {texts!r}.")
-    # The sheet may come from a stranger: a path on another machine would be opened over the network.
+        raise TypeError
+    # A path to another machine would be opened over the network, for the author of the sheet.
     if typed_as is Path and not is_on_this_machine(texts):
-        raise ValueError(f"{flag} {texts!r} is on another machine.")
+        raise ValueError
     return declaration.read(int(texts) if typed_as is int else texts, flag)
 
 
@@ -825,7 +808,8 @@ class FillOptions(Options):
 
     until_width: float | None = option(
         None,
-        help="For a sheet of chary judge: say when the interval is no wider than this, such as 20%.",
+        help="For a sheet of chary judge: say when the interval is no wider than this, "
+        "such as 20%.",
         metavar="SHARE",
         read=read_share,
         write=_write_share,
