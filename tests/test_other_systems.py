@@ -113,4 +113,4 @@ def test_memory_and_signals_are_asked_of_whatever_there_is(elsewhere):
     assert memory.free_memory() > 1 << 20
     assert memory.resident_bytes() > 1 << 20
     assert main(["--version"]) == 0
-    _threads._before_a_fork()
+    _threads._before_fork()

@@ -1,4 +1,4 @@
-"""What threads and forked processes would otherwise spoil for each other."""
+"""Keep threads and forked processes from spoiling each other's work."""
 
 from __future__ import annotations
 
@@ -12,68 +12,89 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-# Scikit-learn's guess that many classes of few rows each are numbers; whether they are is asked of
-# the table.
+# Scikit-learn guesses that many classes of few rows each are numbers; chary asks the table.
 _MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
-_used = _lost = (
-    False  # whether threads of Polars were started by chary, and whether a fork left them behind
-)
+
+# Whether threads of Polars were started in this process, and whether a fork left them behind.
+_polars_started = False
+_polars_lost = False
 
 
 def refuse_after_fork() -> None:
-    """Refuse to wait for ever: the threads of Polars, which reads tables, do not follow into a forked process."""
-    global _used
-    if _lost:
+    """Refuse to wait for threads that a fork left behind.
+
+    The threads of Polars, which reads tables, do not follow into a forked process.
+    """
+    global _polars_started
+    if _polars_lost:
         raise RuntimeError(
-            "This process was forked after Polars had started, which would make it hang; start it with "
-            "multiprocessing.get_context('spawn')."
+            "This process was forked after Polars had started, which would make it hang; start it "
+            "with multiprocessing.get_context('spawn')."
         )
-    _used = True
+    _polars_started = True
 
 
-class _Shared:
-    """A change to the whole process, made for the first of the threads that ask for it, undone after the last."""
+class _SharedChange:
+    """A change to the whole process that several threads ask for.
+
+    It is made for the first of them and undone after the last.
+
+    Parameters
+    ----------
+    change : callable
+        Makes the change and returns what undoes it.
+    """
 
     def __init__(self, change: Callable[[], Callable[..., Any]]) -> None:
-        self.change, self.lock, self.n_asking = change, Lock(), 0
+        self.change = change
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Start anew in a forked process, which has none of the threads that asked."""
+        self.lock = Lock()
+        self.n_threads = 0
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self.lock:
-            if not self.n_asking:
+            if self.n_threads == 0:
                 self.undo = self.change()
-            self.n_asking += 1
+            self.n_threads += 1
         try:
             yield
         finally:
             with self.lock:
-                self.n_asking -= 1
-                if not self.n_asking:
+                self.n_threads -= 1
+                if self.n_threads == 0:
                     self.undo()
 
 
 def _ignore_many_classes() -> Callable[..., Any]:
-    before = warnings.catch_warnings()
-    before.__enter__()
+    """Ignore the warning of many classes, and return what puts the filters back."""
+    filters = warnings.catch_warnings()
+    filters.__enter__()
     warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
-    return partial(before.__exit__, None, None, None)
+    return partial(filters.__exit__, None, None, None)
 
 
 def _limit_blas() -> Callable[..., Any]:
+    """Hold BLAS at one thread, and return what restores the number before."""
     return _controller("blas").limit(limits=1, user_api="blas").restore_original_limits
 
 
-_no_warning, _one_of_blas = _Shared(_ignore_many_classes), _Shared(_limit_blas)
+_no_warning = _SharedChange(_ignore_many_classes)
+_single_blas_thread = _SharedChange(_limit_blas)
 
 
 @contextmanager
 def same_warnings() -> Iterator[None]:
-    """Filters of warnings are afterwards what they were before; meanwhile, nobody is told of many classes.
+    """Keep the filters of warnings, and ignore the warning of many classes meanwhile.
 
-    Scikit-learn sets them for a moment, and puts them back; of several threads, each what another
-    had set. The last one that is at work puts back what was before the first.
+    Scikit-learn sets the filters for a moment and puts them back. Of several threads, each would
+    put back what another had set; here the last one at work puts back what was before the first.
     """
-    if getattr(sys.flags, "context_aware_warnings", False):  # each thread has its own
+    # In newer versions of Python each thread has filters of its own.
+    if getattr(sys.flags, "context_aware_warnings", False):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
             yield
@@ -83,39 +104,48 @@ def same_warnings() -> Iterator[None]:
 
 
 def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
-    """Hold BLAS or OpenMP at one thread for work so small that more of them would only wait for each other.
+    """Hold BLAS or OpenMP at one thread.
 
-    What is computed is then the same to the bit whatever the number of threads before. Of OpenMP
-    every Python thread has a number of its own. That of BLAS is one for the whole process: several
-    may ask for it at the same time, and the last of them puts back what was before the first.
+    For work so small that more threads would only wait for each other. The result is then the same
+    to the bit whatever the number of threads before. OpenMP has a number for every Python thread.
+    BLAS has one for the whole process: several threads may ask for it at the same time, and the
+    last of them puts back what was before the first.
     """
-    return _one_of_blas() if api == "blas" else _controller(api).limit(limits=1, user_api=api)
+    if api == "blas":
+        return _single_blas_thread()
+    return _controller(api).limit(limits=1, user_api=api)
 
 
 @cache
 def _controller(api: str) -> Any:
-    """What knows the libraries that are loaded when it is first asked for one of this kind."""
+    """Return a controller of the libraries loaded when it is first asked for this API."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
 
 
-def _before_a_fork() -> None:
-    """Note whether there are threads to lose, started by whomever; where they have no names, by chary."""
-    global _used
+def _before_fork() -> None:
+    """Note whether Polars has threads to lose, even if a user's code started them.
+
+    Where threads have no names, only those started by chary are known.
+    """
+    global _polars_started
     for name in Path("/proc/self/task").glob("*/comm"):
         try:
-            _used = _used or name.read_text(encoding="utf-8").startswith("polars-0")
-        except OSError:  # a thread that has ended meanwhile
+            if name.read_text(encoding="utf-8").startswith("polars-0"):
+                _polars_started = True
+        except OSError:
+            # The thread has ended meanwhile.
             continue
 
 
-def _after_a_fork() -> None:
-    global _lost
-    _lost = _lost or _used
-    for shared in (_no_warning, _one_of_blas):
-        shared.lock, shared.n_asking = Lock(), 0
+def _after_fork() -> None:
+    """Note in the child that the threads of Polars are lost; nobody holds a shared change."""
+    global _polars_lost
+    _polars_lost = _polars_lost or _polars_started
+    _no_warning.forget_threads()
+    _single_blas_thread.forget_threads()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_a_fork, after_in_child=_after_a_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
