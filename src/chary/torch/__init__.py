@@ -1,4 +1,4 @@
-"""Diverse heads on any PyTorch backbone, and the losses that train them, for a training loop of your own."""
+"""Diverse heads on any PyTorch backbone, and the losses that train them."""
 
 try:
     import torch  # noqa: F401

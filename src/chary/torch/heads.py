@@ -42,16 +42,26 @@ class DiverseHeads(nn.Module):
         self, in_features: int, n_classes: int, n_heads: int = 5, *, joint: bool = False
     ) -> None:
         super().__init__()
-        self.n_classes, self.n_heads, self.joint = n_classes, n_heads, joint
+        self.n_classes = n_classes
+        self.n_heads = n_heads
+        self.joint = joint
         # PyTorch's own initialisation is the paper's: uniform in +-1/sqrt(fan_in).
         self.linear = nn.Linear(in_features, (1 + n_heads) * n_classes)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """The ``features`` (n, h) -> logits (n, C) of the prediction head, (n, M, C) of the diverse heads."""
-        weight, bias, C = self.linear.weight, self.linear.bias, self.n_classes
+        """Compute logits (n, C) of the prediction head and (n, M, C) of the diverse heads.
+
+        Parameters
+        ----------
+        features : Tensor of shape (n, h)
+        """
+        C = self.n_classes
+        weight = self.linear.weight  # ((1 + M) C, h)
+        bias = self.linear.bias
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
-        shared = features if self.joint else features.detach()
-        head_logits = functional.linear(shared, weight[C:], bias[C:])  # (n, M C)
+        if not self.joint:
+            features = features.detach()
+        head_logits = functional.linear(features, weight[C:], bias[C:])  # (n, M C)
         return logits, head_logits.unflatten(-1, (self.n_heads, C))
 
 
@@ -72,19 +82,20 @@ class DiverseNetwork(nn.Module):
 
     def __init__(self, backbone: nn.Module, heads: DiverseHeads) -> None:
         super().__init__()
-        self.backbone, self.heads = backbone, heads
-        # Names, not modules: a copy of the network must look at its own.
+        self.backbone = backbone
+        self.heads = heads
+        # Names, not modules: a copy of the network has modules of its own.
         self._in_evaluation = [
             name for name, module in backbone.named_modules() if not module.training
         ]
 
     def forward(self, X: Any, X_unlabeled: Any = None) -> tuple[Tensor, Tensor]:
-        """Logits of both kinds of heads, for the rows of ``X`` and then for those of ``X_unlabeled``.
+        """Compute logits of both kinds of heads, for ``X`` and then for ``X_unlabeled``.
 
         Each is a batch as the backbone takes it: a tensor, a dictionary. Unless the heads are
-        ``joint``, the rows of ``X_unlabeled`` pass the backbone in evaluation mode and nothing goes
-        back through it from them: they change neither its weights, nor the running statistics of
-        batch normalisation, nor the random numbers of dropout.
+        ``joint``, the rows of ``X_unlabeled`` pass the backbone in evaluation mode, and no gradient
+        goes back through it from them: they change neither its weights, nor the running statistics
+        of batch normalisation, nor the random numbers of dropout.
         """
         logits, head_logits = self.heads(self.backbone(X))
         if X_unlabeled is None:
@@ -97,8 +108,11 @@ class DiverseNetwork(nn.Module):
                 features = self.backbone(X_unlabeled)
 
         # Not one product for all rows: with more rows, those of X could be rounded in another way.
-        more_logits, more_head_logits = self.heads(features)
-        return torch.cat([logits, more_logits]), torch.cat([head_logits, more_head_logits])
+        unlabeled_logits, unlabeled_head_logits = self.heads(features)
+        return (
+            torch.cat([logits, unlabeled_logits]),
+            torch.cat([head_logits, unlabeled_head_logits]),
+        )
 
     def train(self, mode: bool = True) -> DiverseNetwork:
         """Set the mode, and keep the frozen parts of the backbone in evaluation mode."""
@@ -111,26 +125,26 @@ class DiverseNetwork(nn.Module):
 
 
 def _is_frozen(module: nn.Module) -> bool:
-    """Tell whether a module has numbers, none of which can learn."""
-    numbers = [*module.parameters(), *module.buffers()]
-    return len(numbers) > 0 and not any(number.requires_grad for number in numbers)
+    """Tell whether a module has parameters or buffers, none of which can learn."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return len(tensors) > 0 and not any(tensor.requires_grad for tensor in tensors)
 
 
 @contextmanager
 def _evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode inside the block, and every part back into the mode it had."""
-    modes = [(part, part.training) for part in module.modules()]
+    """Put a module into evaluation mode inside the block, and then back as it was."""
+    modes = [(submodule, submodule.training) for submodule in module.modules()]
     module.eval()
     try:
         yield
     finally:
-        # Not module.train(), which would wake parts that were in evaluation mode.
-        for part, mode in modes:
-            part.training = mode
+        # Not module.train(), which would wake submodules that were in evaluation mode.
+        for submodule, mode in modes:
+            submodule.training = mode
 
 
 def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    r"""Mean cross-entropy of the M heads on the B labelled rows of a batch.
+    r"""Average the cross-entropy of the M heads over the B labelled rows of a batch.
 
     .. math:: \frac{1}{BM} \sum_i w_i \sum_m \mathrm{ce}(h_m(x_i), y_i)
 
@@ -138,43 +152,43 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
     ----------
     head_logits : Tensor of shape (n, M, C)
     targets : Tensor of shape (n,)
-        Class index of each row; negative where unlabelled: such a row does not count.
+        Class index of each row; a row with a negative one is unlabelled and does not count.
     weights : Tensor of shape (n,), default=None
         w, 1 when None.
     """
     labeled = targets >= 0  # (n,)
-    row_targets = targets.clamp(min=0).repeat_interleave(head_logits.shape[1])  # (n M,)
-    losses = functional.cross_entropy(
-        head_logits.flatten(0, 1), row_targets, reduction="none"
-    )  # (n M,)
-    losses = losses.unflatten(0, head_logits.shape[:2]).mean(dim=1)  # (n,)
-    return _mean(losses if weights is None else losses * weights, labeled)
+    head_targets = targets.clamp(min=0).repeat_interleave(head_logits.shape[1])  # (n M,)
+    losses = functional.cross_entropy(head_logits.flatten(0, 1), head_targets, reduction="none")
+    losses = losses.unflatten(0, head_logits.shape[:2]).mean(dim=1)  # (n M,) -> (n,)
+    if weights is not None:
+        losses = losses * weights
+    return _mean(losses, labeled)
 
 
 def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
-    """Mean T-similarity of the heads: minimised on unlabelled rows, it makes the heads disagree there.
+    """Average the T-similarity of the heads; minimised, it makes them disagree.
 
     Parameters
     ----------
     head_logits : Tensor of shape (n, M, C)
     rows : bool Tensor of shape (n,), default=None
-        The rows that count; all when None.
+        The rows that count, in the paper the unlabelled ones; all when None.
     """
     similarity = t_similarity(head_logits.softmax(dim=-1))  # (n,)
-    return _mean(
-        similarity, torch.ones_like(similarity, dtype=torch.bool) if rows is None else rows
-    )
+    if rows is None:
+        rows = torch.ones_like(similarity, dtype=torch.bool)
+    return _mean(similarity, rows)
 
 
 def diverse_losses(
     logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None
 ) -> Losses:
-    """All terms of the paper's loss on a batch of labelled and unlabelled rows in any order.
+    """Compute all terms of the paper's loss on labelled and unlabelled rows in any order.
 
     Parameters
     ----------
     logits, head_logits : Tensors of shape (n, C) and (n, M, C)
-        What ``DiverseHeads`` gives.
+        The outputs of ``DiverseHeads``.
     targets : Tensor of shape (n,)
         Class index of each row; negative where unlabelled.
     weights : Tensor of shape (n,), default=None
@@ -188,5 +202,8 @@ def diverse_losses(
 
 
 def _mean(values: Tensor, rows: Tensor) -> Tensor:
-    """Mean over the chosen rows, 0 where there is none; no shape depends on the data."""
+    """Average over the chosen rows, or return 0 if there is none.
+
+    No shape depends on the data.
+    """
     return (values * rows).sum() / rows.sum().clamp(min=1)
