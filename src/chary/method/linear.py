@@ -168,12 +168,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         X_l = rows[labeled] - self.mean_  # (n_l, d)
         X_u = rows[~labeled] - self.mean_  # (n_u, d)
         y_l = 2.0 * codes[labeled] - 1  # (n_l,) in {-1, +1}
-        self._labeled_scatter = X_l.T @ X_l / len(X_l)  # A = X_l^T X_l / n_l, (d, d)
+        self._labeled_scatter = X_l.T @ X_l / len(X_l)  # A, (d, d)
         self._unlabeled_scatter = X_u.T @ X_u / max(1, len(X_u))  # X_u^T X_u / n_u, (d, d)
-        self._slope = X_l.T @ y_l / len(X_l)  # b = X_l^T y_l / n_l, (d,)
+        self._slope = X_l.T @ y_l / len(X_l)  # b, (d,)
 
-        # The Hessian is H = diag_m(lambda_m I + A - B) + (1 1^T) x B, with which
-        # M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M for the heads w one after another.
+        # The Hessian is H = diag_m(lambda_m I + A - B) + (1 1^T) x B, with the Kronecker product x:
+        # M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M where w is w_1, ..., w_M end to end.
         M = self.n_heads
         B = self._coupling * self._unlabeled_scatter
         ridge = np.kron(np.diag(self.lambdas_), np.eye(len(B)))

@@ -1,4 +1,4 @@
-"""Draws which rows of a fully labelled table keep their label: at random, or with a simulated selection bias."""
+"""Draw which rows of a labelled table keep their label: at random, or with a simulated bias."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bo
     y : array-like of shape (n,)
         The label of every row.
     n_labeled : int
-        How many rows keep their label. Where it is no multiple of the number of classes, the first
+        How many rows keep their label. If it is no multiple of the number of classes, the first
         classes get one more.
     random_state : None, int, RandomState or Generator
 
@@ -37,8 +37,9 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bo
     (2, 2)
     """
     rows_of_class, classes = rows_by_class(y)
-    shares = np.full(len(classes), 1 / len(classes))
-    counts = _apportion(n_labeled, shares, rows_of_class, classes)
+    equal_shares = np.full(len(classes), 1 / len(classes))
+    counts = _labels_per_class(n_labeled, equal_shares, rows_of_class, classes)
+
     rng = np.random.default_rng(random_state)
     mask = np.zeros(sum(map(len, rows_of_class)), dtype=bool)
     for rows, count in zip(rows_of_class, counts, strict=True):
@@ -54,10 +55,10 @@ def selection_biased(
     alpha: float = 1.0,
     random_state: Any = None,
 ) -> NDArray[np.bool_]:
-    """Label rows far out along the first principal component of their class: the paper's ``SSB``.
+    """Label rows far out along the first principal component of their class (``SSB``).
 
-    Class proportions are kept. Within class c rows are drawn one by one, without replacement, with
-    ::
+    This is the paper's sample selection bias. Class proportions are kept. Within class c rows are
+    drawn one by one, without replacement, with ::
 
         P(s = 1 | x, y = c)  =  (1 - alpha) / n_c  +  alpha exp(r |proj_1(x)|) / beta,
 
@@ -94,52 +95,56 @@ def selection_biased(
     """
     features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
     rows_of_class, classes = rows_by_class(y)
-    n = sum(map(len, rows_of_class))
     check_consistent_length(features, y)
     if not (r > 0 and 0 <= alpha <= 1):
         raise ValueError(
-            f"r must be positive, and alpha from 0 (uniform) to 1 (biased); got {r!r} and {alpha!r}."
+            "r must be positive, and alpha from 0 (uniform) to 1 (biased); "
+            f"got {r!r} and {alpha!r}."
         )
-    shares = np.array([len(rows) / n for rows in rows_of_class])
-    counts = _apportion(n_labeled, shares, rows_of_class, classes)
+    shares = np.array([len(rows) / len(features) for rows in rows_of_class])
+    counts = _labels_per_class(n_labeled, shares, rows_of_class, classes)
+
     rng = np.random.default_rng(random_state)
-    mask = np.zeros(n, dtype=bool)
+    mask = np.zeros(len(features), dtype=bool)
     for rows, count in zip(rows_of_class, counts, strict=True):
+        # The Gumbel top-k trick.
         keys = _log_probability(features[rows], r, alpha) + rng.gumbel(size=len(rows))
-        mask[rows[np.argpartition(-keys, count - 1)[:count]]] = True
+        largest = np.argpartition(-keys, count - 1)[:count]
+        mask[rows[largest]] = True
     return mask
 
 
 def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
-    """Scores on the first principal component, up to sign; only that component is computed.
+    """Project rows onto their first principal component; the sign is arbitrary.
 
     >>> np.abs(first_component_scores(np.array([[0.0, 0.0], [3.0, 4.0]]))).round(6)
     array([2.5, 2.5])
     """
     centred = X - X.mean(axis=0, dtype=np.float64)
-    if min(centred.shape) == 1:
-        return centred[:, 0] if centred.shape[1] == 1 else np.zeros(len(centred))
+    if centred.shape[1] == 1:
+        return centred[:, 0]
     if not np.any(centred):
         return np.zeros(len(centred))
-    # A fixed starting vector: the answer depends on the rows alone, not on a global generator.
-    v0 = np.random.default_rng(0).standard_normal(min(centred.shape))
-    u, s, _ = svds(centred, k=1, v0=v0, return_singular_vectors="u")
+    # With a fixed starting vector the answer depends on the rows alone, not on a global generator.
+    start = np.random.default_rng(0).standard_normal(min(centred.shape))
+    u, s, _ = svds(centred, k=1, v0=start, return_singular_vectors="u")
     return u[:, 0] * s[0]
 
 
 def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.float64]:
-    """log P of one draw, for the rows of one class."""
+    """Compute log P of one draw, for the rows of one class."""
     uniform = np.full(len(X), -np.log(len(X)))
     if alpha == 0:
         return uniform
-    biased: NDArray[np.float64] = log_softmax(r * np.abs(first_component_scores(X)))
+    projection = np.abs(first_component_scores(X))
+    biased: NDArray[np.float64] = log_softmax(r * projection)
     if alpha == 1:
         return biased
     return np.logaddexp(np.log1p(-alpha) + uniform, np.log(alpha) + biased)
 
 
 def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
-    """For each class, the rows that carry it."""
+    """Return the rows of each class, and the classes; refuse a class of a single row."""
     classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
     if len(classes) < 2 or sizes.min() < 2:
         raise ValueError(
@@ -149,13 +154,13 @@ def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
     return np.split(order, np.cumsum(sizes)[:-1]), classes
 
 
-def _apportion(
+def _labels_per_class(
     n_labeled: int,
     shares: NDArray[np.float64],
     rows_of_class: list[NDArray[np.intp]],
     classes: NDArray[Any],
 ) -> NDArray[np.intp]:
-    """Whole numbers of labels per class that add up: largest remainders, at least one each."""
+    """Share labels out among the classes by largest remainders, at least one each."""
     sizes = np.array([len(rows) for rows in rows_of_class])
     counts = whole_counts(shares, n_labeled)
     if n_labeled >= len(classes):
@@ -164,7 +169,7 @@ def _apportion(
             counts[counts.argmax()] -= 1
     if counts.min() < 1 or (counts > sizes).any():
         raise ValueError(
-            f"n_labeled={n_labeled} asks for {counts} rows of the classes {classes}, which have {sizes}; "
-            "every class needs a label."
+            f"n_labeled={n_labeled} asks for {counts} rows of the classes {classes}, which have "
+            f"{sizes}; every class needs a label."
         )
     return counts
