@@ -12,124 +12,142 @@ import polars as pl
 from chary._words import visible
 from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, texts
 
-# What people and programs write where there is nothing, in upper or lower case, whatever the column
-# is for.
-_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")  # of a spreadsheet
+# ---------------------------------------------------------------- cells that hold nothing
+
+# What spreadsheets write for errors, and people and programs for an empty cell, in lower case.
+_ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
-# In a feature such a cell is missing, and so is one of these; a number that is not finite is, in
-# whatever format.
+# In a feature these are missing, too; so is any number that is not finite.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
 _NOT_THERE = ("", "none", "-", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.", "s/d", "b.d.", "n.v.t.")
 _MISSING = (*_NOTHING, *_INFINITE, *_NOT_THERE)
-# In a target it may mean "no label" or be a class. So may -1, as NumPy and scikit-learn mark such
-# rows, and words of a form or a ticket in many languages, which the file lists.
-_LINES = Path(__file__).with_name("no_answer.txt").read_text(encoding="utf-8").splitlines()
-_NOBODY_SAID = [line for line in _LINES if line and not line.startswith("#")]
-_MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NOBODY_SAID))
-# As the answer to a question it means "I do not know", and so does one of these.
-_NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
-_WHOLE = re.compile(r"^([+-]?[0-9]+)\.0+$")
-# Around a label; NumPy drops a NUL at the end of text anyway.
-_AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
-# Numbers that often stand for nothing; how many of them, beside how many values, in how many cells
-# and in what share of them at least, and how far outside the range of the rest, as a share of that.
-_CODES = {float(digit * n) for digit in "789" for n in range(1, 7)} | {
-    98.0,
-    97.0,
-    96.0,
-    998.0,
-    997.0,
-    9998.0,
-}
-CODE_WORDS = "may mean missing"  # in the note of a column with a likely code for nothing
-_EITHER_SIGN = [-1.0, *_CODES, *(-code for code in _CODES)]
-_MOST_CODES, _FEWEST_VALUES, _FEWEST_CELLS, _FREQUENT, _FAR = 3, 3, 3, 0.005, 0.25
-# Beside words these may stand for nothing, too: short ones only if no class is written with digits
-# or one letter.
-_SHORT_CODES = {float(digit) for digit in "0789"}
-_SIGNS = r"[-–—_.…*/\\?]+"
-_NUMBER_OR_SIGN = r"[-+]?[\d.,]+ ?%?|[\W_]+"
-# A date with the time of midnight, or a moment with no part of a second.
-_MOMENT = re.compile(
-    r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$"
-)
+# In a target such words may mean "no label" or be a class. So may -1, as NumPy and scikit-learn
+# mark unlabelled rows, and words of forms and tickets in many languages, which the file lists.
+_LINES = Path(__file__).with_name("no_answer.txt").read_text(encoding="utf-8").splitlines()
+_NO_ANSWER_WORDS = [line for line in _LINES if line and not line.startswith("#")]
+_MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NO_ANSWER_WORDS))
+# As the answer to a question such words mean "I do not know".
+_NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 
 
 def missing_cells(cells: pl.Series) -> pl.Series:
-    """Where the cells of a feature hold nothing.
+    """Tell which cells of a feature hold nothing.
 
     >>> missing_cells(pl.Series(["1", " NA ", None, ""])).to_list()
     [False, True, True, True]
     """
     if cells.dtype == pl.String:
         return cells.str.strip_chars().str.to_lowercase().is_in(_MISSING).fill_null(True)
-    return ~cells.is_finite().fill_null(False) if cells.dtype.is_float() else cells.is_null()
+    if cells.dtype.is_float():
+        return ~cells.is_finite().fill_null(False)
+    return cells.is_null()
 
 
 def filled_cells(cells: pl.Series) -> pl.Series:
-    """The others, text without the white space around it."""
-    there = cells.filter(~missing_cells(cells))
-    return there.str.strip_chars() if cells.dtype == pl.String else there
+    """Keep the cells of a feature that are not missing, without white space around text."""
+    filled = cells.filter(~missing_cells(cells))
+    return filled.str.strip_chars() if cells.dtype == pl.String else filled
 
 
 def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
-    """Cells, null where they hold one of the codes that somebody says mean nothing: the same text, or number.
+    """Replace codes for missing values by null: cells with the same text, or the same number.
 
     >>> without_codes(pl.Series([" -9", "-9.0", "9", "refused"]), ["-9", "Refused"]).to_list()
     [None, None, '9', None]
     """
-    if not codes or cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+    if not codes or not can_be_text(cells.dtype):
         return cells
     words = [composed(code).strip().lower() for code in codes]
-    numbers = (
-        pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls().to_list()
-    )
-    coded = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
+    is_code = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
-        coded |= cells.cast(pl.Float64, strict=False).is_in(numbers)
-    return cells.set(coded.fill_null(False), None)
+        numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+        is_code |= cells.cast(pl.Float64, strict=False).is_in(numbers.to_list())
+    return cells.set(is_code.fill_null(False), None)
 
 
 def codes_of(column: str, missing: Sequence[str]) -> list[str]:
-    """Those of the codes for nothing that concern a column: all plain ones, and those that name it.
+    """Return the codes for missing values that concern a column.
+
+    These are all codes without the name of a column, and those with its own.
 
     >>> codes_of("age", ["-9", "age=99", "height=999"])
     ['-9', '99']
     """
-    own = f"{column}="
-    named = [code.removeprefix(own) for code in missing if code.startswith(own)]
-    return [*(code for code in missing if "=" not in code), *named]
+    prefix = f"{column}="
+    general = [code for code in missing if "=" not in code]
+    named = [code.removeprefix(prefix) for code in missing if code.startswith(prefix)]
+    return general + named
+
+
+def is_no_answer(answer: str) -> bool:
+    """Tell whether an answer means "I do not know".
+
+    >>> is_no_answer("Unknown"), is_no_answer("no")
+    (True, False)
+    """
+    return composed(answer).strip().casefold() in _NO_ANSWER
+
+
+# ---------------------------------------------------------------- codes for missing values
+
+# Numbers that often stand for a missing value: 7, 77, 777, ... and those below 100, 1,000, 10,000.
+_REPEATED_DIGITS = {float(digit * n) for digit in "789" for n in range(1, 7)}
+_CODES = _REPEATED_DIGITS | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
+_SIGNED_CODES = [-1.0, *_CODES, *(-code for code in _CODES)]
+CODE_WORDS = "may mean missing"  # in the note of a column with a likely code
+
+# A column has at most this many codes at each end of its values, ...
+_MOST_CODES = 3
+# ... beside at least this many other values, ...
+_FEWEST_VALUES = 3
+# ... each in this number of cells at least, and in this share of them, ...
+_FEWEST_CELLS = 3
+_FREQUENT = 0.005
+# ... and further from the other values than this share of their range.
+_FAR = 0.25
+
+# Beside words, short codes and signs may stand for a missing value, too.
+_SHORT_CODES = {float(digit) for digit in "0789"}
+_SIGNS = r"[-–—_.…*/\\?]+"
+_NUMBER_OR_SIGN = r"[-+]?[\d.,]+ ?%?|[\W_]+"
 
 
 def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> list[str]:
-    """The labels of a target of which only who wrote them can tell whether they are any.
+    """Find target values that may mean "no label".
 
-    Words such as NA or "unknown", what ``codes`` names, and numbers such as 99 if they stand out of
-    the others or stand among words.
+    These are words such as NA or "unknown", the ``codes``, and numbers such as 99 if they are far
+    from the other numbers or stand among words.
 
-    >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "blue": 9, "other": 3})
+    >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "other": 3})
     (['offen'], [])
-    >>> doubtful_labels({str(n): 4 for n in (*range(11), 98, 99)}), doubtful_labels({"97": 4, "98": 3, "99": 8})
-    (['98', '99'], [])
-    >>> doubtful_labels({"gut": 5, "schlecht": 9, "99": 3}), doubtful_labels({"1st": 5, "A1": 9, "2": 3})
-    (['99'], [])
+    >>> doubtful_labels({str(n): 4 for n in (*range(11), 98, 99)})
+    ['98', '99']
+    >>> doubtful_labels({"97": 4, "98": 3, "99": 8})
+    []
+    >>> doubtful_labels({"gut": 5, "schlecht": 9, "99": 3})
+    ['99']
+    >>> doubtful_labels({"1st": 5, "A1": 9, "2": 3})
+    []
     """
-    numbers = {
-        text: float(text) for text in counts if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text)
-    }
-    values = sorted(set(numbers.values()))
-    odd = set(values[: _codes_at_the_start(values, fewest=2)])
-    odd |= set(values[::-1][: _codes_at_the_start(values[::-1], fewest=2)])
-    named = [code.strip().casefold() for code in codes]
-    odd |= {float(code) for code in named if re.fullmatch(r"-?\d+(\.\d+)?", code)}
+    numbers = {}
+    for text in counts:
+        if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text):
+            numbers[text] = float(text)
+    ascending = sorted(set(numbers.values()))
+    descending = ascending[::-1]
+    code_texts = [code.strip().casefold() for code in codes]
+    code_numbers = {float(code) for code in code_texts if re.fullmatch(r"-?\d+(\.\d+)?", code)}
+    for values in (ascending, descending):
+        code_numbers.update(values[: _n_leading_codes(values, fewest=2)])
+
     among_words = _codes_among_words(counts, numbers)
     return [
         text
         for text in counts
         if may_be_unlabeled(text)
-        or text.strip().casefold() in named
-        or numbers.get(text) in odd
+        or text.strip().casefold() in code_texts
+        or numbers.get(text) in code_numbers
         or text in among_words
     ]
 
@@ -142,8 +160,10 @@ def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> s
     a class that is written with digits or as one letter: 9 beside "10a", 0 beside the blood groups
     "A" and "AB", "-" beside "A", "C", "G", "T".
 
-    >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0}), _codes_among_words(["A", "AB", "0"], {"0": 0.0})
-    ({'0'}, set())
+    >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0})
+    {'0'}
+    >>> _codes_among_words(["A", "AB", "0"], {"0": 0.0})
+    set()
     """
     words = set()
     candidates = set()
@@ -174,56 +194,76 @@ def _is_long_code(number: float) -> bool:
 
 
 def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
-    """Numbers that look like a code for nothing, and how often: -9 or 999, frequent, far from all others."""
-    coded = numbers.filter(numbers.is_in(_EITHER_SIGN))
-    if not set(coded.unique()) & {numbers.min(), numbers.max()}:
+    """Find frequent numbers that look like codes for missing values, such as -9 or 999.
+
+    Returns
+    -------
+    list of tuple
+        Each code as text, and in how many cells it is.
+    """
+    present_codes = set(numbers.filter(numbers.is_in(_SIGNED_CODES)).unique())
+    if not present_codes & {numbers.min(), numbers.max()}:
         return []
+    fewest_cells = max(_FEWEST_CELLS, _FREQUENT * len(numbers))
     counts = numbers.alias("value").value_counts().sort("value")
-    values, times = counts["value"].to_list(), counts["count"].to_list()
-    found = []
-    for ends in ((values, times), (values[::-1], times[::-1])):
-        n = _codes_at_the_start(ends[0])
-        if n and min(ends[1][:n]) < max(_FEWEST_CELLS, _FREQUENT * len(numbers)):
-            n = 0
-        found += [
-            (f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)
-        ]
-    return found
+    codes = []
+    for ordered_counts in (counts, counts.reverse()):
+        n_codes = _n_leading_codes(ordered_counts["value"].to_list())
+        code_counts = ordered_counts.head(n_codes)
+        if (code_counts["count"] >= fewest_cells).all():
+            codes += [(f"{code:.0f}", count) for code, count in code_counts.iter_rows()]
+    return codes
 
 
-def _codes_at_the_start(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
-    """How many of the first values are codes: outside the range of the others, of which there are some."""
+def _n_leading_codes(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
+    """Count the codes that sorted values begin with, if they are outside the range of the others.
+
+    At least ``fewest`` values must not be codes.
+    """
+    most_codes = min(_MOST_CODES, len(values) - fewest)
     n = 0
-    while n < min(_MOST_CODES, len(values) - fewest) and (
-        abs(values[n]) in _CODES or values[n] == -1
-    ):
+    while n < most_codes and (abs(values[n]) in _CODES or values[n] == -1):
         n += 1
     if n == 0:
         return 0
-    rest, last = sorted(values[n:]), values[n - 1]
-    below_all = last < 0 <= rest[0]
-    widest = max(b - a for a, b in pairwise(rest))
-    far = abs(values[n] - last) > max(_FAR * (rest[-1] - rest[0]), 2 * widest)
-    return n if below_all or far else 0
+
+    last_code = values[n - 1]
+    others = sorted(values[n:])
+    is_below_all = last_code < 0 <= others[0]
+    widest_gap = max(after - before for before, after in pairwise(others))
+    least_distance = max(_FAR * (others[-1] - others[0]), 2 * widest_gap)
+    is_far = abs(values[n] - last_code) > least_distance
+    return n if is_below_all or is_far else 0
+
+
+# ---------------------------------------------------------------- cells of a target
+
+_WHOLE = re.compile(r"^([+-]?[0-9]+)\.0+$")
+# What is unseen around a label; NumPy drops a NUL at the end of text anyway.
+_AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
 
 def target_texts(cells: pl.Series) -> pl.Series:
-    """The cells of a target as text: a whole number is one, though pandas makes it 3.0 where others are missing.
+    """Convert the cells of a target to text, whole numbers without decimals.
+
+    Pandas makes 3.0 of a whole number if other cells are missing.
 
     >>> target_texts(pl.Series([3.0, 2.5, None])).to_list()
     ['3', '2.5', None]
     """
-    return texts(cells).str.replace(r"\.0$", "") if cells.dtype.is_float() else texts(cells)
+    if cells.dtype.is_float():
+        return texts(cells).str.replace(r"\.0$", "")
+    return texts(cells)
 
 
 def label_texts(cells: pl.Series) -> pl.Series:
-    """The cells of a target as text without anything unseen around it, null where they are empty."""
-    found = target_texts(cells).str.replace_all(_AROUND, "")
-    return found.set(found == "", None)
+    """Convert the cells of a target to labels: text with nothing unseen around it, or null."""
+    labels = target_texts(cells).str.replace_all(_AROUND, "")
+    return labels.set(labels == "", None)
 
 
 def as_whole(text: str) -> str:
-    """A whole number as a table of whole numbers has it, any other text as it is; 01 is a code.
+    """Drop zeros after the point of a whole number; any other text is unchanged.
 
     >>> as_whole("1.0"), as_whole("01"), as_whole("1.5")
     ('1', '01', '1.5')
@@ -232,67 +272,84 @@ def as_whole(text: str) -> str:
 
 
 def may_be_unlabeled(label: str) -> bool:
-    """Whether only who wrote a label can tell if it is one.
+    """Tell whether a label may mean "no label", whatever the other labels are.
 
     >>> may_be_unlabeled("NA"), may_be_unlabeled("none")
     (True, False)
     """
-    return as_whole(" ".join(composed(label).split()).casefold()) in _MAY_BE_UNLABELED
-
-
-def is_no_answer(answer: str) -> bool:
-    """Whether it says that somebody does not know.
-
-    >>> is_no_answer("Unknown"), is_no_answer("no")
-    (True, False)
-    """
-    return composed(answer).strip().casefold() in _NO_ANSWER
+    words = " ".join(composed(label).split())
+    return as_whole(words.casefold()) in _MAY_BE_UNLABELED
 
 
 # ---------------------------------------------------------------- as a person reads them
 
-_NAME, _CELL, _DIGITS = 40, 30, 6
+_NAME_WIDTH = 40
+_CELL_WIDTH = 30
+_DIGITS = 6
 # What ``visible`` escapes: all that is not printable, and every separator but a space.
 _UNPRINTABLE = r"[\p{C}\p{Z}&&[^ ]]"
+# A date with the time of midnight, or a moment with no part of a second.
+_MOMENT = re.compile(
+    r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$"
+)
 
 
-def cell_texts(cells: pl.Series, limit: int = _CELL) -> pl.Series:
-    """Cells as text of at most so many characters; null where one is missing, or nothing that can be written.
+def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
+    r"""Convert cells to short texts that can be shown, null if they are missing.
 
-    >>> cell_texts(pl.Series([" 1,200", "NA", "a\\nb", "very " * 9]), limit=12).to_list()
-    ['1,200', None, 'a\\\\nb', 'very very...']
+    >>> cell_texts(pl.Series([" 1,200", "NA", "a\nb", "very " * 9]), limit=12).to_list()
+    ['1,200', None, 'a\\nb', 'very very...']
     >>> cell_texts(pl.Series([12000.0, 1 / 3, None])).to_list()
     ['12000', '0.333333', None]
     """
     if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
-    nothing, shown = missing_cells(cells), texts(cells)
+    words = texts(cells)
     if cells.dtype.is_float():
-        shown = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
+        words = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
     if not cells.dtype.is_integer() and cells.dtype != pl.String:
-        shown = shown.str.replace(r"\.0+$", "").str.replace(
-            " 00:00:00$", ""
-        )  # nor a midnight that says nothing
-    shown = shown.str.strip_chars()
-    shown = shown.set(nothing, None)
-    odd = shown.filter(shown.str.contains(_UNPRINTABLE).fill_null(False)).unique().to_list()
-    shown = shown.replace(odd, [visible(text, limit) for text in odd]) if odd else shown
-    long = (shown.str.len_chars() > limit).fill_null(False)
-    return (shown.str.slice(0, limit - 3) + "...").zip_with(long, shown).alias(cells.name)
+        words = words.str.replace(r"\.0+$", "")
+        words = words.str.replace(" 00:00:00$", "")  # a midnight that says nothing
+    words = words.str.strip_chars().set(missing_cells(cells), None)
+
+    has_unprintable = words.str.contains(_UNPRINTABLE).fill_null(False)
+    unprintable = words.filter(has_unprintable).unique().to_list()
+    if unprintable:
+        words = words.replace(unprintable, [visible(text, limit) for text in unprintable])
+    is_long = (words.str.len_chars() > limit).fill_null(False)
+    shortened = words.str.slice(0, limit - 3) + "..."
+    return shortened.zip_with(is_long, words).alias(cells.name)
 
 
 def shown_cells(cells: pl.Series) -> pl.Series:
-    """The same with the name of their column, as in ``age = 31``, ``age is missing``; of a list the name alone.
+    """Show cells with the name of their column; of lists and records, the name alone.
 
     >>> shown_cells(pl.Series("age", [31, None])).to_list()
     ['age = 31', 'age is missing']
     """
-    name = visible(cells.name, _NAME)
+    name = visible(cells.name, _NAME_WIDTH)
     if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [name] * len(cells), dtype=pl.String)
-    return (pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)).fill_null(
-        f"{name} is missing"
-    )
+    named_cells = pl.Series(cells.name, [f"{name} = "]) + cell_texts(cells)
+    return named_cells.fill_null(f"{name} is missing")
+
+
+def cell_words(value: object, digits: int = 10) -> str:
+    """Show one value as a person reads it.
+
+    Truth values are as files have them, and a midnight that says nothing is left out.
+
+    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3)
+    ('', 'true', '0.333')
+    >>> cell_words("2024-05-01 00:00:00.000")
+    '2024-05-01'
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    return _MOMENT.sub(r"\1\2", text)
 
 
 # ---------------------------------------------------------------- in a spreadsheet
@@ -302,29 +359,32 @@ def shown_cells(cells: pl.Series) -> pl.Series:
 # these eight, and a report to it the long-vowel mark in place of -. The minus sign and the small
 # forms fold to the same signs: for caution.
 FORMULA_SIGNS = "=+-@＝＋－＠ー−﹦﹢﹣﹫"
-# What is passed over before such a sign: spaces of all kinds, controls, and marks that nobody sees.
-_UNSEEN = "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufe00-\ufe0f\ufeff"
-# A tab or the end of a line is one by itself: what comes after it may be a cell of its own. An
+# What is passed over before such a sign: spaces of all kinds, controls, and marks that are unseen.
+_UNSEEN = (
+    "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    "\ufe00-\ufe0f\ufeff"
+)
+# A tab or the end of a line is risky by itself: what comes after it may be a cell of its own. An
 # apostrophe that a text already has before a formula gets one more, so that each text is read back
-# as it was.
+# unchanged.
 _RISKY = rf"'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
-# What runs nothing: a number as it is, and a sign alone.
+# What runs nothing: a plain number, and a sign alone.
 _HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with an apostrophe before text that a spreadsheet would run as a formula.
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
 
     >>> guarded(pl.DataFrame({"a": ["=1+1", "-2.5", "b"]}))["a"].to_list()
     ["'=1+1", '-2.5', 'b']
     """
     text = pl.col(pl.String)
-    runs = text.str.contains(f"^{_RISKY}") & ~text.str.contains(_HARMLESS)
-    return frame.with_columns(pl.when(runs).then("'" + text).otherwise(text).name.keep())
+    is_formula = text.str.contains(f"^{_RISKY}") & ~text.str.contains(_HARMLESS)
+    return frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep())
 
 
 def as_typed(text: str) -> str:
-    """Text without the apostrophe that is put before a formula.
+    """Take off the apostrophe that ``guarded`` puts before a formula.
 
     >>> as_typed("'=yes"), as_typed("'n")
     ('=yes', "'n")
@@ -333,20 +393,9 @@ def as_typed(text: str) -> str:
 
 
 def all_as_typed(cells: pl.Series) -> pl.Series:
-    """The same of all cells of a column of text.
+    """Take off the apostrophes that ``guarded`` puts before formulas.
 
     >>> all_as_typed(pl.Series(["'=yes", "'n", None])).to_list()
     ['=yes', "'n", None]
     """
     return cells.str.replace(f"^'({_RISKY})", "$1")
-
-
-def cell_words(value: object, digits: int = 10) -> str:
-    """A cell as a person reads it: truth values as files have them, dates without a midnight that says nothing.
-
-    >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3), cell_words("2024-05-01 00:00:00.000")
-    ('', 'true', '0.333', '2024-05-01')
-    """
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    return _MOMENT.sub(r"\1\2", f"{value:.{digits}g}" if isinstance(value, float) else str(value))

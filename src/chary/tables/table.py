@@ -19,27 +19,28 @@ from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import FORMAT_WORDS
 
 MAX_COLUMNS = 4096
-PACKED = ("gz",)
+PACKED = ("gz",)  # how a file may be compressed
 PACKABLE = ("csv", "jsonl")  # formats that are worth compressing
-# The columns that chary adds: a label, how far to trust it, who gave it, whether to accept it, what
-# decides it.
-LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY = ADDED_COLUMNS = (
-    "chary_label",
-    "chary_confidence",
-    "chary_source",
-    "chary_accept",
-    "chary_why",
-)
 
+# The columns that chary adds: a label, ...
+LABEL = "chary_label"
+# ... how far to trust it, ...
+CONFIDENCE = "chary_confidence"
+# ... where it comes from, ...
+SOURCE = "chary_source"
+# ... whether to accept it, ...
+ACCEPT = "chary_accept"
+# ... and what decides it.
+WHY = "chary_why"
+ADDED_COLUMNS = (LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY)
 
 # What has no width: soft hyphen, joiners, marks of direction, byte-order mark, variants of a sign.
 NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-_FIXED_SPACES = "\u00a0\u2007\u202f"
-_WITHOUT_WIDTH, _FIXED = re.compile(f"[{NO_WIDTH}]"), re.compile(f"[{_FIXED_SPACES}]")
-_TEXTS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
-_ENDINGS = (*(f".{name}" for name in FORMAT_WORDS), *_TEXTS, ".json", ".ndjson")
+_WITHOUT_WIDTH = re.compile(f"[{NO_WIDTH}]")
+_FIXED_SPACES = re.compile("[\u00a0\u2007\u202f]")
 
-
+_TEXT_ENDINGS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
+_ENDINGS = (*(f".{name}" for name in FORMAT_WORDS), *_TEXT_ENDINGS, ".json", ".ndjson")
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -56,15 +57,17 @@ class TableError(ValueError):
     args: tuple[str | Parameter | Step, ...]
 
     def __init__(self, *parts: str | Parameter | Step) -> None:
-        each = [parts_of(part) if isinstance(part, str) else [part] for part in parts]
-        super().__init__(*(part for several in each for part in several))
+        flat_parts: list[str | Parameter | Step] = []
+        for part in parts:
+            flat_parts += parts_of(part) if isinstance(part, str) else [part]
+        super().__init__(*flat_parts)
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what a library said, short."""
+    """Return the first line of what a library says of an error, short."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -72,23 +75,27 @@ def reason(error: BaseException) -> str:
 
 
 class Taken(NamedTuple):
-    """Which rows of a table were taken, where they are not all."""
+    """Rows that were taken from a table with more rows."""
 
     numbers: NDArray[np.int64]  # (n,) from 0, ascending
-    n_rows: int  # that there are in all
-    checksum: str = ""  # of all of them, where a sheet needs it
+    n_rows: int  # of the whole table
+    checksum: str = ""  # of all rows, if a sheet needs it
 
     def places(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Where rows are among those taken, by their number; every one must be there."""
+        """Return the places of rows among those taken, by their numbers; all must be there."""
         wanted = np.asarray(numbers, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.numbers, wanted), max(0, len(self.numbers) - 1))
-        if not np.array_equal(self.numbers[found], wanted):
+        last_place = max(0, len(self.numbers) - 1)
+        places = np.minimum(np.searchsorted(self.numbers, wanted), last_place)
+        if not np.array_equal(self.numbers[places], wanted):
             raise KeyError("A row was asked for that was not taken.")
-        return found
+        return places
 
 
 class BlankRows(NamedTuple):
-    """Rows in which every cell is empty: they are written back in their place and count nowhere else."""
+    """Rows in which every cell is empty.
+
+    They are written back into their place, and count nowhere else.
+    """
 
     numbers: NDArray[np.int64]  # (n,) among all rows, from 0, ascending
     frame: pl.DataFrame  # their cells: nothing, or white space
@@ -96,24 +103,22 @@ class BlankRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A file's cells and how it was written."""
+    """The cells of a file, and how it was written."""
 
     frame: pl.DataFrame  #: CSV: all text; others: the types of the file
     name: str  #: for people
     delimiter: str = ""  #: of a CSV
-    bom: bool = (
-        False  #: whether a CSV is written with a byte-order mark, by which spreadsheets know UTF-8
-    )
+    bom: bool = False  #: whether a CSV has a byte-order mark, by which spreadsheets know UTF-8
     newline: str = "\n"  #: at the end of a line of a CSV
     path: str = ""  #: as it was given: a file, a folder, a pattern, "-"
     read_with: Mapping[str, Any] = field(default_factory=dict)  #: parameters to read it again with
     format: str = ""  #: one of FORMAT_WORDS; found by the delimiter if not given
     packed: str = ""  #: one of PACKED: the file was compressed
-    more_paths: tuple[str, ...] = ()  #: as given, where several were
-    files: tuple[str, ...] = ()  #: what was read in the end, in this order
+    more_paths: tuple[str, ...] = ()  #: further paths that were given
+    files: tuple[str, ...] = ()  #: the files that were read, in this order
     notes: tuple[str, ...] = ()  #: what a person should know of how it was read, a sentence each
     taken: Taken | None = None  #: which rows of the file these are; None: all
-    blank: BlankRows | None = None  #: rows that were left out of ``frame``; None: none were
+    blank: BlankRows | None = None  #: rows that were left out of ``frame``
 
     def __post_init__(self) -> None:
         if not self.format:
@@ -121,16 +126,16 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the file that count, whether they are here or not: all but blank ones."""
+        """Number of rows of the file that count, in ``frame`` or not: all but blank ones."""
         return self.frame.height if self.taken is None else self.taken.n_rows
 
     @property
     def n_numbers(self) -> int:
-        """Rows of the file, blank ones too: their numbers are below this."""
+        """Number of rows of the file, blank ones too."""
         return self.n_rows if self.blank is None else self.n_rows + len(self.blank.numbers)
 
     def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Which rows of the file, from 0, are at ``places`` here."""
+        """Return the row numbers in the file, from 0, of ``places`` in ``frame``."""
         if self.taken is not None:
             return self.taken.numbers[places]
         if self.blank is not None:
@@ -138,22 +143,25 @@ class Table:
         return np.asarray(places, dtype=np.int64)
 
     def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Where rows of the file are here, by their ``numbers``; every one must be here."""
+        """Return the places in ``frame`` of rows by their ``numbers``; all must be there."""
         if self.taken is not None:
             return self.taken.places(numbers)
         wanted = np.asarray(numbers, dtype=np.intp)
         if self.blank is None:
             return wanted
-        for number in np.intersect1d(wanted, self.blank.numbers)[:1].tolist():
+        blank_wanted = np.intersect1d(wanted, self.blank.numbers)
+        if len(blank_wanted):
             raise TableError(
-                f"Row {number + 1} of {self.name} is blank; it has no label, so leave it out."
+                f"Row {blank_wanted[0] + 1} of {self.name} is blank; it has no label, so leave it "
+                "out."
             )
         return wanted - np.searchsorted(self.blank.numbers, wanted)
 
     def without_blank_rows(self) -> Table:
         """Leave out the rows in which every cell is empty; a note says how many there are.
 
-        >>> table = Table(pl.DataFrame({"a": [1, None, 3], "b": ["x", " ", None]}), "t").without_blank_rows()
+        >>> frame = pl.DataFrame({"a": [1, None, 3], "b": ["x", " ", None]})
+        >>> table = Table(frame, "t").without_blank_rows()
         >>> table.frame.height, table.numbers(np.array([1])).tolist()
         (2, [2])
         """
@@ -166,13 +174,18 @@ class Table:
         return replace(self, frame=self.frame.filter(~mask), blank=blank, notes=(*self.notes, note))
 
     def with_blank_rows(self, added: Mapping[str, Any]) -> tuple[Table, dict[str, pl.Series]]:
-        """Put blank rows back into their place, and empty cells for them into the columns ``added``."""
+        """Put blank rows back into their place.
+
+        The columns ``added`` get empty cells for them.
+        """
         columns = {name: pl.Series(name, values) for name, values in added.items()}
         if self.blank is None:
             return self, columns
-        kept_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
-        order = np.argsort(np.concatenate([kept_numbers, self.blank.numbers]))
-        frame = pl.concat([self.frame, self.blank.frame.select(self.frame.columns)])[order]
+
+        filled_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
+        order = np.argsort(np.concatenate([filled_numbers, self.blank.numbers]))
+        blank_cells = self.blank.frame.select(self.frame.columns)
+        frame = pl.concat([self.frame, blank_cells])[order]
         for name, column in columns.items():
             columns[name] = column.extend_constant(None, len(self.blank.numbers))[order]
         return replace(self, frame=frame, blank=None), columns
@@ -180,8 +193,9 @@ class Table:
     @property
     def suffix(self) -> str:
         """Extension of a file written like this one."""
-        _, own = _name_and_ending(self.files[0] if self.files else self.path)
-        ending = own if self.format == "csv" and own.lower() in _TEXTS else f".{self.format}"
+        _, ending = _stem_and_ending(self._first_path)
+        if self.format != "csv" or ending.lower() not in _TEXT_ENDINGS:
+            ending = f".{self.format}"
         return f"{ending}.{self.packed}" if self.packed else ending
 
     @property
@@ -191,28 +205,34 @@ class Table:
             return "stdin"
         if self._is_folder:
             return Path(self.path).resolve().name or "table"
-        first, _ = _name_and_ending(self.files[0] if self.files else self.path or self.name)
-        return f"{first}-and-{len(self.files) - 1}-more" if len(self.files) > 1 else first
+        stem, _ = _stem_and_ending(self._first_path or self.name)
+        return f"{stem}-and-{len(self.files) - 1}-more" if len(self.files) > 1 else stem
 
     @property
     def folder(self) -> Path:
-        """Where a file made of this one goes: next to it; the current folder if it was no file."""
+        """Folder for a file made of this one: beside it, or the current one without a file."""
         if self.path in ("", "-"):
             return Path()
-        if self._is_folder:
-            return (
-                Path(self.path, "..")
-                if Path(self.path).name in ("", "..")
-                else Path(self.path).parent
-            )
-        return Path(self.files[0] if self.files else self.path).parent
+        if not self._is_folder:
+            return Path(self._first_path).parent
+        folder = Path(self.path)
+        return Path(folder, "..") if folder.name in ("", "..") else folder.parent
+
+    @property
+    def _first_path(self) -> str:
+        return self.files[0] if self.files else self.path
 
     @property
     def _is_folder(self) -> bool:
         return bool(self.path) and not self.more_paths and Path(self.path).is_dir()
 
     def written_as(self, format: str | None) -> Table:
-        """The same table, to be written in another format: one of FORMAT_WORDS, or such as ``csv.gz``.
+        """Return the table, to be written in another format.
+
+        Parameters
+        ----------
+        format : str or None
+            One of FORMAT_WORDS, or such as ``"csv.gz"``. None: as the table was read.
 
         >>> Table(pl.DataFrame({"a": [1]}), "t.parquet").written_as("csv.gz").suffix
         '.csv.gz'
@@ -223,27 +243,30 @@ class Table:
         is_packable = packed in PACKED and name in PACKABLE
         if name not in FORMAT_WORDS or (packed and not is_packable):
             raise TableError(
-                f"The format {shown(format)} is not known; choose {listed(FORMAT_WORDS, 'or')}, or csv.gz."
+                f"The format {shown(format)} is not known; choose {listed(FORMAT_WORDS, 'or')}, or "
+                "csv.gz."
             )
         delimiter = (self.delimiter or ",") if name == "csv" else ""
         return replace(self, format=name, packed=packed, delimiter=delimiter)
 
 
-def _name_and_ending(path: str) -> tuple[str, str]:
-    """A file's name without its extension, and that; of a compressed file those of what is in it.
+def _stem_and_ending(path: str) -> tuple[str, str]:
+    """Split the name of a file at its extension; for a compressed file, that of its content.
 
-    >>> _name_and_ending("in/a.csv.gz"), _name_and_ending("b.v2.gz"), _name_and_ending("c.v2.tsv")
-    (('a', '.csv'), ('b.v2', ''), ('c.v2', '.tsv'))
+    >>> _stem_and_ending("in/a.csv.gz"), _stem_and_ending("b.v2.gz")
+    (('a', '.csv'), ('b.v2', ''))
     """
     file = Path(path)
-    if file.suffix.lower().removeprefix(".") in PACKED:
-        inner = Path(file.stem)
-        return (inner.stem, inner.suffix) if inner.suffix.lower() in _ENDINGS else (inner.name, "")
-    return file.stem, file.suffix
+    if file.suffix.lower().removeprefix(".") not in PACKED:
+        return file.stem, file.suffix
+    content = Path(file.stem)
+    if content.suffix.lower() not in _ENDINGS:
+        return content.name, ""
+    return content.stem, content.suffix
 
 
 def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
-    """Tell which rows hold nothing: no cell, a number that is none, or white space.
+    """Tell which rows hold nothing: null, NaN or white space in every cell.
 
     >>> blank_rows(pl.DataFrame({"a": [1, None, None], "b": ["", " ", "x"]})).tolist()
     [False, True, False]
@@ -256,17 +279,20 @@ def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
         elif cells.dtype.is_float():
             is_empty = is_empty | cells.is_nan().fill_null(True)
         is_blank &= is_empty.to_numpy()
-        if not is_blank.any():  # as in most tables, by their first column
+        if not is_blank.any():  # in most tables, after the first column
             break
     return is_blank
 
 
 def rows_that_count(table: Table) -> Table:
-    """Leave out blank rows; a table that has the target alone is refused later as it is."""
+    """Leave out blank rows, except in a table of one column or without any filled row.
+
+    Those are refused later, with a sentence on their labels.
+    """
     if table.frame.width == 1:
         return table
     filled = table.without_blank_rows()
-    return filled if filled.frame.height else table  # that there is no label is said later
+    return filled if filled.frame.height else table
 
 
 def blank_rows_note(n_blank: int) -> str:
@@ -280,8 +306,11 @@ def blank_rows_note(n_blank: int) -> str:
     return f"{n_blank:,} blank rows are left out: they get no label and are not counted."
 
 
+# ---------------------------------------------------------------- columns by name
+
+
 def column_named(table: Table, name: str) -> str:
-    """The name, if the table has such a column; otherwise an error that suggests the nearest."""
+    """Return the name of a column, or suggest the nearest one in an error."""
     if name in table.frame.columns:
         return name
     raise TableError(
@@ -289,48 +318,66 @@ def column_named(table: Table, name: str) -> str:
     )
 
 
-def refuse_taken(table: Table, names: Iterable[str]) -> None:
-    """No column that is added may take the place of one of the table's own."""
-    if taken := [name for name in names if name in table.frame.columns]:
-        raise TableError(
-            f"{table.name} already has a column {shown(taken[0])}, made by chary; rename it."
-        )
-
-
 def column_hint(name: str, columns: Sequence[str]) -> str:
-    """What may have been meant by a name that no column has.
+    """Suggest a column for a name that no column has.
 
     >>> column_hint("aeg", ["id", "age"])
     "did you mean 'age'?"
     """
-    near = difflib.get_close_matches(
-        name[:200], [column[:200] for column in columns[:500]], n=1, cutoff=0.6
-    )
-    if near:
-        return f"did you mean {told_apart(near[0])}?"
+    candidates = [column[:200] for column in columns[:500]]
+    nearest = difflib.get_close_matches(name[:200], candidates, n=1, cutoff=0.6)
+    if nearest:
+        return f"did you mean {told_apart(nearest[0])}?"
     first_names = ", ".join(shown(column) for column in columns[:8])
     if len(columns) > 8:
         first_names += ", ..."
     return f"the table has {first_names}."
 
 
-def told_apart(text: str) -> str:
-    """Text in quotes; what makes it another one than it seems to be is escaped: unseen, or a mark on a letter.
+def refuse_taken(table: Table, names: Iterable[str]) -> None:
+    """Refuse a table that already has a column of a name that chary adds."""
+    for name in names:
+        if name in table.frame.columns:
+            raise TableError(
+                f"{table.name} already has a column {shown(name)}, made by chary; rename it."
+            )
 
-    >>> told_apart("Cafe\\u0301")
-    "'Cafe\\\\u0301'"
+
+def refuse_duplicates(names: Sequence[str], where: str) -> None:
+    """Refuse two columns of the same name."""
+    position_of: dict[str, int] = {}
+    for position, name in enumerate(names, 1):
+        if name in position_of:
+            raise TableError(
+                f"{where}: columns {position_of[name]} and {position} are both called "
+                f"{shown(name)}; rename one."
+            )
+        position_of[name] = position
+
+
+def told_apart(text: str) -> str:
+    r"""Put text in quotes, with what makes it different from similar text escaped.
+
+    That is what is unseen, and marks apart from their letters.
+
+    >>> told_apart("Cafe\u0301")
+    "'Cafe\\u0301'"
     """
-    same = composed(text)
-    return shown("".join(c if c in same else c.encode("unicode_escape").decode() for c in text), 80)
+    plain = composed(text)
+    escaped = [c if c in plain else c.encode("unicode_escape").decode() for c in text]
+    return shown("".join(escaped), 80)
+
+
+# ---------------------------------------------------------------- cells as text
 
 
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Whether cells can be shown as text: they are no lists, records, bytes or objects of Python."""
+    """Tell whether cells can be shown as text: not lists, records, bytes or Python objects."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 
 def texts(cells: pl.Series) -> pl.Series:
-    """Cells as text, null where they are of a type that cannot be shown.
+    """Convert cells to text, null if they are of a type that cannot be shown.
 
     >>> texts(pl.Series([90, None]).cast(pl.Duration("ms"))).to_list()
     ['90ms', None]
@@ -342,112 +389,116 @@ def texts(cells: pl.Series) -> pl.Series:
 
 
 def composed(text: str) -> str:
-    """Text as it is compared: letters and their marks in one (NFC), nothing without width, plain spaces.
+    r"""Convert text to the form in which it is compared.
 
-    >>> composed("Cafe\\u0301\\u200b") == "Caf\\u00e9", composed("New\\u00a0York")
+    Letters and their marks are one character (NFC), what has no width is gone, and spaces are
+    plain.
+
+    >>> composed("Cafe\u0301\u200b") == "Caf\u00e9", composed("New\u00a0York")
     (True, 'New York')
     """
-    return (
-        text
-        if text.isascii()
-        else unicodedata.normalize("NFC", _FIXED.sub(" ", _WITHOUT_WIDTH.sub("", text)))
-    )
+    if text.isascii():
+        return text
+    plain = _FIXED_SPACES.sub(" ", _WITHOUT_WIDTH.sub("", text))
+    return unicodedata.normalize("NFC", plain)
 
 
 def all_composed(cells: pl.Series) -> pl.Series:
-    """The same of all cells of a column, if they are text; in other types they are as they are.
+    r"""Convert all cells of a column of text as ``composed`` does; other types are unchanged.
 
-    >>> all_composed(pl.Series(["Cafe\\u0301", None, "Bar"])).to_list() == ["Caf\\u00e9", None, "Bar"]
+    >>> all_composed(pl.Series(["Cafe\u0301", None])).to_list() == ["Caf\u00e9", None]
     True
     """
-    if cells.dtype != pl.String or cells.str.len_bytes().sum() == cells.str.len_chars().sum():
+    if cells.dtype != pl.String:
         return cells
-    odd = cells.filter((cells.str.len_bytes() != cells.str.len_chars()).fill_null(False)).unique()
-    plain = odd.str.replace_all(f"[{NO_WIDTH}]", "").str.replace_all(f"[{_FIXED_SPACES}]", " ")
-    plain = plain.str.normalize("NFC")
-    return (
-        cells.replace(odd.filter(plain != odd), plain.filter(plain != odd))
-        if (plain != odd).any()
-        else cells
-    )
+    is_ascii = (cells.str.len_bytes() == cells.str.len_chars()).fill_null(True)
+    if is_ascii.all():
+        return cells
+    spellings = cells.filter(~is_ascii).unique()
+    plain = spellings.str.replace_all(_WITHOUT_WIDTH.pattern, "")
+    plain = plain.str.replace_all(_FIXED_SPACES.pattern, " ").str.normalize("NFC")
+    is_changed = plain != spellings
+    if not is_changed.any():
+        return cells
+    return cells.replace(spellings.filter(is_changed), plain.filter(is_changed))
+
+
+# ---------------------------------------------------------------- tables of several files
 
 
 def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.DataType]:
-    """All columns of some frames, in types that hold the cells of all; numbers and text do not meet."""
+    """Find types for the columns of all frames that hold all cells.
+
+    Text and numbers in columns of the same name are refused.
+    """
     try:
-        schema = dict(pl.concat([frame.clear() for frame in frames], how="diagonal_relaxed").schema)
+        empty = pl.concat([frame.clear() for frame in frames], how="diagonal_relaxed")
     except pl.exceptions.PolarsError as error:
         raise TableError(
             f"{name}: types of a column differ ({reason(error)}); write it in one type."
         ) from None
-    for column, dtype in (
-        (column, dtype) for frame in frames for column, dtype in frame.schema.items()
-    ):
-        common = schema[column]
-        if dtype != pl.Null and (dtype.is_numeric(), dtype in _TEXT) != (
-            common.is_numeric(),
-            common in _TEXT,
-        ):
-            raise TableError(
-                f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one type."
-            )
-    return schema
+    for frame in frames:
+        for column, dtype in frame.schema.items():
+            common = empty.schema[column]
+            are_numbers = dtype.is_numeric() == common.is_numeric()
+            are_texts = (dtype in _TEXT) == (common in _TEXT)
+            if dtype != pl.Null and not (are_numbers and are_texts):
+                raise TableError(
+                    f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one "
+                    "type."
+                )
+    return dict(empty.schema)
 
 
 def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -> pl.DataFrame:
-    """The frame with these columns in these types; whole numbers that a fraction cannot hold are refused."""
-    nothing, columns = pl.Series([None]).new_from_index(0, frame.height), []
+    """Give a frame the columns and types of a schema.
+
+    Whole numbers that a float cannot hold are refused.
+    """
+    empty = pl.Series([None]).new_from_index(0, frame.height)
+    columns = []
     for column, dtype in schema.items():
-        cells = frame.get_column(column, default=nothing.alias(column))
+        cells = frame.get_column(column, default=empty.alias(column))
         cast = cells.cast(dtype)
-        if cells.dtype.is_numeric() and not cast.cast(cells.dtype, strict=False).equals(
-            cells, null_equal=True
-        ):
-            raise TableError(
-                f"Column {shown(column)} of {name} is too long for {dtype}; write it in one type."
-            )
+        if cells.dtype.is_numeric():
+            cast_back = cast.cast(cells.dtype, strict=False)
+            if not cast_back.equals(cells, null_equal=True):
+                raise TableError(
+                    f"Column {shown(column)} of {name} is too long for {dtype}; write it in one "
+                    "type."
+                )
         columns.append(cast)
     return pl.DataFrame(columns)
 
 
-def refuse_duplicates(names: Sequence[str], where: str) -> None:
-    """Two columns of one name cannot be told apart."""
-    seen: dict[str, int] = {}
-    for position, name in enumerate(names, 1):
-        if name in seen:
-            raise TableError(
-                f"{where}: columns {seen[name]} and {position} are both called {shown(name)}; rename one."
-            )
-        seen[name] = position
-
-
 # ---------------------------------------------------------------- memory
 
-# Bytes that are needed for one of a cell: cells of a dictionary share theirs until something is
-# made of them.
+# Bytes needed for each byte of a cell: cells of a dictionary share theirs until something is made
+# of them.
 _GROWTH = 3
+# Where Linux tells the limits of a container.
 _GROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
-    """Bytes that are free now, on this machine or in this container."""
+    """Return the bytes that are free now, on this machine or in this container."""
     import psutil
 
-    found = [int(psutil.virtual_memory().available)]
+    free_on_machine = int(psutil.virtual_memory().available)
+    free_in_container = free_on_machine
     with suppress(OSError, ValueError, StopIteration):
         used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
         limit = int((_GROUP / "memory.max").read_text(encoding="ascii"))
-        found.append(limit - used)
+        free_in_container = limit - used
+        # Files that were read would make room.
         lines = (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
-        # Files that were read, and would make room.
-        found[1] += next(
-            int(line.split()[1]) for line in lines if line.startswith("inactive_file ")
-        )
-    return max(0, min(found))
+        cached = next(line for line in lines if line.startswith("inactive_file "))
+        free_in_container += int(cached.split()[1])
+    return max(0, min(free_on_machine, free_in_container))
 
 
 def resident_bytes() -> int:
-    """Memory of this process, without that of files where the system tells it apart."""
+    """Return the memory of this process, without that of files if the system tells it apart."""
     import psutil
 
     info = psutil.Process().memory_info()
@@ -455,8 +506,8 @@ def resident_bytes() -> int:
 
 
 def refuse_large(frame: pl.DataFrame, name: str) -> None:
-    """Refuse a table that is small in its file and too large for memory once its cells are looked at."""
-    if not frame.width:
+    """Refuse a table that is small in its file and too large for the memory."""
+    if frame.width == 0:
         return
     longest = max(frame, key=lambda cells: total_bytes(cells.to_frame())).name
     remedy = f"write it with fewer rows, or without {shown(longest)}"
@@ -468,17 +519,18 @@ def refuse_beyond_memory(name: str, needed: int, remedy: str) -> None:
     free = free_memory()
     if needed > free:
         raise TableError(
-            f"{name} would take about {needed >> 20:,} MiB of memory, and {free >> 20:,} MiB are free; {remedy}."
+            f"{name} would take about {needed >> 20:,} MiB of memory, and {free >> 20:,} MiB are "
+            f"free; {remedy}."
         )
 
 
 def total_bytes(frame: pl.DataFrame) -> int:
-    """What all cells take: the sum of ``row_bytes``."""
+    """Return what all cells take: the sum of ``row_bytes``."""
     return int(row_bytes(frame).sum())
 
 
 def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """What the cells of each row take, whatever they are kept in: text its length, anything else eight bytes.
+    """Return what the cells of each row take: text its length, anything else eight bytes.
 
     >>> row_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]})).tolist()
     [11, 8]
@@ -490,16 +542,17 @@ def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
-    """What each cell of a column takes; one number where all take the same."""
+    """Return what each cell of a column takes; one number if all take the same."""
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        lengths = cells.list.len() if isinstance(cells.dtype, pl.List) else cells.arr.len()
-        sizes = 8 + 8 * lengths.cast(pl.Int64).fill_null(0)
-    elif cells.dtype in (pl.String, pl.Binary):
-        sizes = (cells.str.len_bytes() if cells.dtype == pl.String else cells.bin.size()).fill_null(
-            0
-        )
+    if cells.dtype == pl.String:
+        sizes = cells.str.len_bytes()
+    elif cells.dtype == pl.Binary:
+        sizes = cells.bin.size()
+    elif cells.dtype == pl.List:
+        sizes = 8 + 8 * cells.list.len().cast(pl.Int64).fill_null(0)
+    elif cells.dtype == pl.Array:
+        sizes = 8 + 8 * cells.arr.len().cast(pl.Int64).fill_null(0)
     else:
         return 8
-    return sizes.to_numpy().astype(np.int64)
+    return sizes.fill_null(0).to_numpy().astype(np.int64)
