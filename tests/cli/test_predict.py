@@ -72,18 +72,21 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     (out / "mar.predicted.csv").unlink()
     code, said, _ = run("predict", model, f"{months}/*.csv", "--out", out, "--json")
     figures = json.loads(said)
-    assert (code, figures["rows"], len(figures["files"]["predicted"]), len(figures["failed"])) == (
-        1,
-        20,
-        1,
-        3,
-    )
+    assert (code, figures["rows"], figures["failed"]) == (0, 20, [])
+    assert [Path(path).name for path in figures["files"]["predicted"]] == ["mar.predicted.csv"]
+    assert figures["notes"] == [
+        "3 outputs were there already and left as found, whichever model made them: "
+        "apr.predicted.csv, feb.predicted.csv, jan.predicted.csv."
+    ]
     assert sum(figures["labels"].values()) == 20
     assert {path for path in out.glob("*.csv") if path.stat().st_ino == before[path]} >= {
         out / "jan.predicted.csv"
     }
     (out / "jan.predicted.csv").write_text("something else")
     code, said, err = run("predict", model, months, "--out", out)
+    assert (code, err) == (0, "")
+    assert "4 outputs were there already" in said
+    code, said, err = run("predict", model, months / "jan.csv", "--out", out)
     assert code == 1
     assert (
         "jan.predicted.csv exists already; pass --force to overwrite it, or --out for another folder"
@@ -107,7 +110,7 @@ def test_without_a_folder_outputs_are_next_to_their_inputs(model, months, run):
         "predict", model, months, "--format", "parquet", "--threshold", 0.8, "--json"
     )
     figures = json.loads(said)
-    assert (len(figures["files"]["predicted"]), len(figures["failed"])) == (0, 5)
+    assert (len(figures["files"]["predicted"]), len(figures["failed"])) == (0, 1)
 
 
 def test_what_does_not_go_together_is_said_before_any_work(model, months, tmp_path, run):

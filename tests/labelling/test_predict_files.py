@@ -231,8 +231,11 @@ def test_what_is_there_is_not_made_again_and_what_is_no_table_fails_alone(
     label_file(predictor, plan.tasks[0])
     again = plan_files([str(folder)], into(out))
     assert again.tasks == []
+    assert [Path(output).name for output in again.existing] == ["a.predicted.csv"]
+    assert again.notes[-1].startswith("1 output was there already and left as found")
+    alone = plan_files([str(folder / "a.csv")], into(out))
     assert "a.predicted.csv exists already; pass the parameter force to overwrite" in str(
-        again.failed[0][1]
+        alone.failed[0][1]
     )
     assert len(plan_files([str(folder)], into(out, force=True)).tasks) == 1
 

@@ -1,4 +1,4 @@
-"""Label any number of files of any size, each written whole or not at all; outputs that are there stay.
+"""Label any number of files of any size, each written whole or not at all.
 
 A file is read, scored and written block by block. The bytes of its output depend on nothing but
 file, model and settings: one thread, several and a Dask cluster all write the same. Threads are
@@ -34,10 +34,12 @@ from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
 from chary.tables.table import blank_rows_note, total_bytes
 
-# What one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
+# Bytes that one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
 _LEAST_MEMORY = 400 << 20
-# Bytes of a row group that is written, where rows are long.
+# Bytes of a row group that is written, if rows are long.
 _GROUP_BYTES = 64 << 20
+# Outputs that are named in the note on those that are there already.
+_NAMED = 3
 
 
 class Resources(NamedTuple):
@@ -49,11 +51,11 @@ class Resources(NamedTuple):
 
     @classmethod
     def of(cls, n_files: int, memory: int) -> Resources:
-        """Take as many jobs as there are cores, files, and room for; cores left over are their threads."""
+        """Take as many jobs as cores, files and memory allow; other cores become threads."""
         if memory < _LEAST_MEMORY:
             raise TableError(
-                f"Labelling a file needs at least {_LEAST_MEMORY >> 20:,} MiB, but only {memory >> 20:,} MiB are "
-                f"allowed; allow more with {Parameter('memory')}."
+                f"Labelling a file needs at least {_LEAST_MEMORY >> 20:,} MiB, but only "
+                f"{memory >> 20:,} MiB are allowed; allow more with {Parameter('memory')}."
             )
         cores = cpu_count()
         jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
@@ -67,12 +69,12 @@ class FileTask:
     source: str
     output: str
     options: PredictOptions = field(default_factory=PredictOptions)  # how it is read and written
-    name: str | None = None  # for people, where that of the file says nothing
+    name: str | None = None  # for people, if the path says nothing to them
 
 
 @dataclass(frozen=True)
 class LabelledFile:
-    """What came of a file."""
+    """A file that was labelled."""
 
     output: str
     rows: int
@@ -81,9 +83,8 @@ class LabelledFile:
     new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
 
 
-Seen = Callable[
-    [FileTask, int, float], None
-]  # told of a file how many rows are done, and which share of it
+# Is told how many rows of a file are done, and which share of it.
+Seen = Callable[[FileTask, int, float], None]
 Submit = Callable[[FileTask], "Future[LabelledFile]"]
 
 
@@ -95,7 +96,7 @@ def label_files(
     *,
     scheduler: str | None = None,
 ) -> list[LabelledFile | Exception]:
-    """Label files; what came of each, or why it could not be labelled, in their order.
+    """Label files, and return what came of each: the labelled file or the error.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def label_files(
     tasks : sequence of FileTask
     resources : Resources
     seen : callable, default=nothing
-        Told of progress, from any thread.
+        Is told of progress, from any thread.
     scheduler : str, default=None
         The address of a running Dask scheduler, whose workers see the files under the same paths.
         None: threads of this process.
@@ -111,26 +112,33 @@ def label_files(
     executor = _threads(predictor, resources, seen)
     if scheduler is not None:
         executor = _dask(predictor, resources, scheduler)
-    outputs = [Path(task.output) for task in tasks]
+    make_folders([Path(task.output) for task in tasks])
+
     outcomes: dict[str, LabelledFile | Exception] = {}
-    make_folders(outputs)
     with executor as submit:
         futures = {submit(task): task for task in tasks}
         for future in as_completed(futures):
-            task, n_rows = futures[future], 0
-            try:
-                outcomes[task.output] = labelled = future.result()
-                n_rows = labelled.rows
-            except (TableError, OSError) as error:
-                outcomes[task.output] = error
-            except Exception as error:
-                if type(error).__name__ != "KilledWorker":
-                    raise
-                outcomes[task.output] = TableError(
-                    f"{task.source}: the workers that labelled it died."
-                )
+            task = futures[future]
+            outcome = _outcome(task, future)
+            outcomes[task.output] = outcome
+            n_rows = 0
+            if isinstance(outcome, LabelledFile):
+                n_rows = outcome.rows
             seen(task, n_rows, 1.0)
     return [outcomes[task.output] for task in tasks]
+
+
+def _outcome(task: FileTask, future: Future[LabelledFile]) -> LabelledFile | Exception:
+    """Return the labelled file, or why it could not be labelled."""
+    try:
+        return future.result()
+    except (TableError, OSError) as error:
+        return error
+    except Exception as error:
+        # Of Dask, which may not be installed.
+        if type(error).__name__ != "KilledWorker":
+            raise
+        return TableError(f"{task.source}: the workers that labelled it died.")
 
 
 # ---------------------------------------------------------------- one file
@@ -142,35 +150,37 @@ def label_file(
     resources: Resources,
     seen: Callable[[int, float], None] = lambda rows, share: None,
 ) -> LabelledFile:
-    """Write a file with the labels of its rows added; ``seen`` is told how many rows are done, and the share.
+    """Write a file with the labels of its rows added, into a folder that is there.
 
-    The folder of the output must be there.
+    ``seen`` is told how many rows are done, and which share of the file.
     """
-    opened = open_source(
+    source = open_source(
         Path(task.source), **task.options.reading, memory=resources.memory, name=task.name
     )
-    table = opened.table.written_as(task.options.format)
+    table = source.table.written_as(task.options.format)
     _require_columns(predictor, table)
     counts = RowCounts(predictor.model)
     with atomic_write(task.output, overwrite=task.options.force) as file:
-        _write(predictor, resources, counts, table, opened.batches(), file, seen)
-        opened.refuse_changed()
-    notes = list(opened.table.notes)
+        _write(predictor, resources, counts, table, source.batches(), file, seen)
+        source.refuse_changed()
+
+    notes = list(source.table.notes)
     if counts.n_blank:
         notes.append(blank_rows_note(counts.n_blank))
-    compared = compare_with_reference(predictor.model, counts.events)
-    return LabelledFile(task.output, counts.n_rows, counts.labels, notes, compared.figures())
+    comparison = compare_with_reference(predictor.model, counts.events)
+    return LabelledFile(task.output, counts.n_rows, counts.labels, notes, comparison.figures())
 
 
 def _require_columns(predictor: Predictor, table: Table) -> None:
-    """Refuse a table that lacks a column to read, or holds one that is to be added."""
+    """Refuse a table that lacks a column of the model, or has one that is to be added."""
     names = table.frame.columns
     with about(table.name):
         predictor.model[0].require_columns(names)
         for name in predictor.schema:
             if name in names:
                 raise TableError(
-                    f"There is a column {shown(name)} already, written by chary; remove or rename it."
+                    f"There is a column {shown(name)} already, written by chary; remove or rename "
+                    "it."
                 )
 
 
@@ -183,29 +193,32 @@ def _write(
     file: BinaryIO,
     seen: Callable[[int, float], None],
 ) -> None:
-    """Score blocks as they are read, write them in order, and refuse at the end what is written otherwise."""
+    """Score blocks as they are read, and write them in order.
+
+    Cells in a form that the model does not know are counted, and refused at the end.
+    """
     jobs, threads, memory = resources
-    scored = score_batches(predictor.model, batches, counts, threads)
-    first = next(scored)
-    group = group_rows(first[0].table.frame)
-    with appending(table, file, group) as appender:
-        for batch, found in chain([first], scored):
+    scored_batches = score_batches(predictor.model, batches, counts, threads)
+    first_batch, first_scores = next(scored_batches)
+    n_group_rows = group_rows(first_batch.table.frame)
+    with appending(table, file, n_group_rows) as appender:
+        for batch, scores in chain([(first_batch, first_scores)], scored_batches):
             block = batch.table
-            in_group = (
-                group / max(1, block.frame.height) * total_bytes(block.frame)
-            )  # of the row group to write
-            refuse_memory(table.name, memory * jobs, in_group * jobs)
-            out = replace(table, frame=block.frame, blank=block.blank)
-            appender.append(out, predictor.added(found))
+            bytes_per_row = total_bytes(block.frame) / max(1, block.frame.height)
+            refuse_memory(table.name, memory * jobs, n_group_rows * bytes_per_row * jobs)
+            output = replace(table, frame=block.frame, blank=block.blank)
+            appender.append(output, predictor.added(scores))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)
 
 
 def group_rows(first: pl.DataFrame) -> int:
-    """Rows of a row group that is written: fewer where rows are long, as the first block tells."""
-    if not first.height:  # blank rows alone
+    """Choose how many rows a row group gets: fewer if those of the first block are long."""
+    # A block may hold blank rows alone.
+    if first.height == 0:
         return GROUP_ROWS
-    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES * first.height / max(1, total_bytes(first)))))
+    bytes_per_row = max(1, total_bytes(first)) / first.height
+    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES / bytes_per_row)))
 
 
 # ---------------------------------------------------------------- which files become which outputs
@@ -216,14 +229,17 @@ class Plan(NamedTuple):
 
     tasks: list[FileTask]
     failed: list[tuple[str, Exception]]  # files that cannot be labelled, and why
+    existing: list[str]  # outputs of several files that are there already, and stay
     notes: list[str]
 
 
 def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
-    """One output for each file, called FILE.predicted: next to it, or as deep as it was in the folder of ``out``.
+    """Plan one output for each file, called FILE.predicted.
 
-    How deep is counted from the folder that all that is given has in common. A file whose output is
-    there already is not labelled again, unless ``force`` is among the options.
+    It is written next to the file, or at the same place in the folder of ``out``, counted from the
+    folder that all given paths have in common. An output that is there already stays, unless
+    ``force`` is among the options: of a single file it is refused, of several files it is as if
+    done, so that the same command goes on after an interruption.
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
@@ -232,22 +248,43 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
             "New rows are read from files, not from standard input; save them in one first."
         )
     inputs = {os.path.realpath(path) for path in paths}
-    root = Path(os.path.commonpath([_start(one).resolve() for one in given]))
-    plan = Plan([], [], notes)
+    root = Path(os.path.commonpath([_start(path).resolve() for path in given]))
+    plan = Plan([], [], [], notes)
     outputs: dict[str, Path] = {}
     for path in paths:
         try:
             output = _output(path, root, options)
             _refuse_clash(path, output, outputs, inputs)
-            _refuse_existing(output, options)
+            is_there = os.path.lexists(output) and not options.force
+            if is_there and len(paths) == 1:
+                ways = " to overwrite it, or ", Parameter("out"), " for another folder."
+                raise TableError(f"{output} exists already; pass ", Parameter("force"), *ways)
         except TableError as error:
             plan.failed.append((str(path), error))
+            continue
+        if is_there:
+            plan.existing.append(str(output))
         else:
             plan.tasks.append(FileTask(str(path), str(output), options))
+    if plan.existing:
+        plan.notes.append(_existing_note(plan.existing))
     return plan
 
 
+def _existing_note(outputs: Sequence[str]) -> str:
+    """Say which outputs were there already, so that nobody takes them for new."""
+    names = [Path(output).name for output in outputs[:_NAMED]]
+    if len(outputs) > _NAMED:
+        names.append(f"{len(outputs) - _NAMED} more")
+    were = "output was" if len(outputs) == 1 else "outputs were"
+    return (
+        f"{len(outputs):,} {were} there already and left as found, whichever model made them: "
+        f"{', '.join(names)}."
+    )
+
+
 def _output(path: Path, root: Path, options: PredictOptions) -> Path:
+    """Name the output of a file."""
     table = file_kind(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
@@ -256,11 +293,12 @@ def _output(path: Path, root: Path, options: PredictOptions) -> Path:
 
 
 def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: set[str]) -> None:
-    """No output may take the place of another, or of an input."""
+    """Refuse an output that would take the place of another, or of an input."""
     name = os.path.realpath(output)
     if name in outputs:
         raise TableError(
-            f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to {output}; rename one."
+            f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to {output}; "
+            "rename one."
         )
     if name in inputs:
         raise TableError(
@@ -269,45 +307,40 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
     outputs[name] = path
 
 
-def _refuse_existing(output: Path, options: PredictOptions) -> None:
-    """Refuse an output that is there, whoever wrote it."""
-    if os.path.lexists(output) and not options.force:
-        ways = " to overwrite it, or ", Parameter("out"), " for another folder."
-        raise TableError(f"{output} exists already; pass ", Parameter("force"), *ways)
-
-
 def _start(given: str) -> Path:
-    """The folder given, that of a file, or the folders of a pattern before the first that is none of them.
+    """Find the folder that a path starts from: itself, that of a file, or that above a pattern.
 
     >>> str(_start("in/2024-*/*.csv")), str(_start("*.csv"))
     ('in', '.')
     """
-    start = Path(given) if os.path.isdir(given) else Path(given).parent
+    start = Path(given)
+    if not start.is_dir():
+        start = start.parent
     is_pattern = glob.has_magic(given) and not os.path.lexists(given)
     while is_pattern and glob.has_magic(str(start)):
         start = start.parent
     return start
 
 
-# ---------------------------------------------------------------- who labels them
+# ---------------------------------------------------------------- threads and clusters
 
 
 class _StoppedError(Exception):
-    """Nobody waits for the file any more."""
+    """The run was interrupted, so the file is not wanted any more."""
 
 
 @contextmanager
 def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator[Submit]:
-    """Threads that label a file each; after an interruption each takes back what it has not finished."""
+    """Label files in threads; after an interruption each removes its unfinished output."""
     stop = threading.Event()
 
     def label(task: FileTask) -> LabelledFile:
-        def heed(rows: int, share: float) -> None:
+        def seen_unless_stopped(rows: int, share: float) -> None:
             if stop.is_set():
                 raise _StoppedError
             seen(task, rows, share)
 
-        return label_file(predictor, task, resources, heed)
+        return label_file(predictor, task, resources, seen_unless_stopped)
 
     with ThreadPoolExecutor(resources.jobs) as pool:
         try:
@@ -320,7 +353,7 @@ def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator
 
 @contextmanager
 def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[Submit]:
-    """Have the workers of a Dask cluster label a file each."""
+    """Label files on the workers of a Dask cluster."""
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
@@ -328,14 +361,13 @@ def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[
             "A Dask cluster needs the package dask: pip install 'chary[dask]'."
         ) from error
     with distributed.Client(address) as client, client.get_executor(pure=False) as pool:
-        # Made on a worker, so that others can make it again if that is lost.
+        # Made on a worker, so that another can make it again if that worker is lost.
         model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
 
         def submit(task: FileTask) -> Future[LabelledFile]:
-            # A worker may be lost when it has written the file: another then writes the same over
-            # it.
-            again = replace(task, options=replace(task.options, force=True))
-            return pool.submit(label_file, model, again, resources)
+            # A worker may be lost after it wrote the file: another then writes the same over it.
+            options = replace(task.options, force=True)
+            return pool.submit(label_file, model, replace(task, options=options), resources)
 
         try:
             yield submit
