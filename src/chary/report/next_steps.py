@@ -268,10 +268,14 @@ def _step(words: str, command: str = "") -> NextStep:
 
 
 def _acceptable(
-    levels: list[AcceptanceSummary], n_audited: int, hints: Hints, caveat: str, column: str = ""
+    acceptances: list[AcceptanceSummary],
+    n_audited: int,
+    hints: Hints,
+    caveat: str,
+    column: str = "",
 ) -> NextStep:
     """Tell the smallest error at which labels can be accepted."""
-    smallest = next((level for level in levels if level["n_accepted"]), None)
+    smallest = next((item for item in acceptances if item["n_accepted"]), None)
     if smallest is not None:
         labels = counted(smallest["n_accepted"], "label")
         words = (
@@ -281,8 +285,8 @@ def _acceptable(
         )
         return _step(words, hints.at(smallest["error"]))
 
-    at_most = percent(levels[-1]["error"])
-    n_needed = levels[-1]["needs"]
+    at_most = percent(acceptances[-1]["error"])
+    n_needed = acceptances[-1]["needs"]
     # The size that is needed does not depend on the answers, so more rows may be labelled.
     if n_needed > n_audited:
         return _step(

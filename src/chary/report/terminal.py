@@ -183,28 +183,24 @@ def _show_audit(
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"
     grid.add_row("cross-validation", promised, "", "no estimate: not random", style="dim")
 
-    def add_figures(name: str, share: float, low: float, high: float, kind: str) -> None:
-        grid.add_row(name, f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
-
     before = audit["before"]
     after = audit["after"]
     validity = "valid whenever you stop" if audit["stopped"] else "exact"
-    add_figures(
-        "model without the audit",
-        before["share"],
-        before["low"],
-        before["high"],
-        f"{validity}, {before['n']} random rows",
-    )
-    approximate = "approximate, cross-fitted"
+    kind = f"{validity}, {before['n']} random rows"
+    grid.add_row("model without the audit", *_exact_percents(before), kind)
+    kind = "approximate, cross-fitted"
     if after is not None:
-        add_figures(
-            "model that learned from it", after["share"], after["low"], after["high"], approximate
-        )
+        grid.add_row("model that learned from it", *_exact_percents(after), kind)
     if aim != ACCURACY and audit["balanced"]:
-        add_figures("  the mean over classes", *audit["balanced"], approximate)
+        share, low, high = audit["balanced"]
+        grid.add_row("  the mean over classes", f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
     console.print(grid)
     _show_audit_notes(console, audit["notes"])
+
+
+def _exact_percents(score: ScoreSummary) -> tuple[str, str]:
+    """Write a share and its interval in percent with a decimal."""
+    return f"{score['share']:.1%}", f"{score['low']:.1%} to {score['high']:.1%}"
 
 
 # ---------------------------------------------------------------- judged labels

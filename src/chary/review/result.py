@@ -12,37 +12,45 @@ from chary.review.audit import text_of
 from chary.review.state import ConflictError, NotHereError, Workbench
 from chary.review.truth import truth_page
 
-N_ROWS = 50  # that are shown
-_MOST_COLUMNS, _MOST_CHARACTERS = 300, 300
+N_ROWS = 50  # rows that are shown
+_N_COLUMNS = 300
+_N_CHARACTERS = 300  # of a cell
 
 
 def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
-    """The files, the command that would make the same, and the first rows."""
-    job, result, truth = bench.job, bench.result, truth_page(bench, {})
+    """Show the files, the command that makes them, and the first rows."""
+    job = bench.job
+    result = bench.result
+    frame, first_columns = bench.view("shown", lambda: job.shown(result))
+    columns_in_order = dict.fromkeys([*first_columns, *frame.columns])
+    columns = [name for name in columns_in_order if name in frame.columns][:_N_COLUMNS]
+    first_rows = frame.select(columns).head(N_ROWS)
+    rows = []
+    for cells in first_rows.rows():
+        rows.append([text_of(cell, _N_CHARACTERS) for cell in cells])
+
+    # Without a confidence no row is accepted, so the command says nothing of an error.
     options = bench.given().options
     if isinstance(options, JudgeOptions) and options.confidence is None:
         options = replace(options, error=None)
-    frame, first_columns = bench.view("shown", lambda: job.shown(result))
-    order = [*first_columns, *(name for name in frame.columns if name not in first_columns)]
-    names = [name for name in order if name in frame.columns][:_MOST_COLUMNS]
-    rows = frame.select(names).head(N_ROWS)
+    truth = truth_page(bench, {})
+    quality = f"{truth['headline']}." if truth["ready"] else truth["why_not"]
+    writers = {} if result is None else job.writers(result)
     return {
-        "columns": names,
-        "more_columns": frame.width - len(names),
-        "numeric": [dtype.is_numeric() for dtype in rows.dtypes],
-        "rows": [[text_of(value, _MOST_CHARACTERS) for value in row] for row in rows.rows()],
+        "columns": columns,
+        "more_columns": frame.width - len(columns),
+        "numeric": [dtype.is_numeric() for dtype in first_rows.dtypes],
+        "rows": rows,
         "total": frame.height,
-        "files": bench.outputs.files(
-            [] if result is None else job.writers(result), bench.files_made_of
-        ),
+        "files": bench.outputs.files(writers, bench.files_made_of),
         "command": options.command(job.files),
-        "quality": f"{truth['headline']}." if truth["ready"] else truth["why_not"],
+        "quality": quality,
         "stale": bench.is_stale,
     }
 
 
 def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the files; those of somebody else only if that is said."""
+    """Write the files, over those of other programs only if that is allowed."""
     if bench.result is None:
         raise ConflictError("There is nothing to write yet; it is being learned.")
     names = bench.write_files(overwrite=body.get("overwrite") is True)
@@ -52,7 +60,7 @@ def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def output_file(bench: Workbench, kind: str) -> Path:
-    """A file to download."""
+    """Return the path of a file to download."""
     path = bench.outputs.paths.get(kind)
     if path is None or not path.exists():
         raise NotHereError("There is no such file yet.")
