@@ -1,10 +1,10 @@
-"""An audit: labels under test and a person's answers for random rows; and how answers are read from a sheet."""
+"""A person's answers for random rows, read from a sheet and held against labels in an audit."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,12 +25,14 @@ from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
+_NO_CLASS = {"", SKIPPED}  # texts of an answer that name no class
+
 
 class Annotators(NamedTuple):
     """Several people's answers to the same rows."""
 
     names: list[str]
-    answers: list[dict[int, str]]  # by place in the draw, from 1; of each of them
+    answers: list[dict[int, str]]  # of each person, by place in the draw, from 1
 
     @property
     def differing(self) -> list[int]:
@@ -38,63 +40,66 @@ class Annotators(NamedTuple):
         classes_at: dict[int, set[str]] = {}
         for answers in self.answers:
             for place, text in answers.items():
-                classes_at.setdefault(place, set()).update({text} - {"", SKIPPED})
+                classes_at.setdefault(place, set()).update({text} - _NO_CLASS)
         return sorted(place for place, classes in classes_at.items() if len(classes) > 1)
 
     @property
     def counted(self) -> dict[int, str]:
-        """The answers that count: what all who answered say; rows on which they differ are skipped."""
-        told: dict[int, str] = {}
-        for one in reversed(self.answers):
-            told |= {
-                i: text for i, text in one.items() if text and (text != SKIPPED or i not in told)
-            }
-        return {**told, **dict.fromkeys(self.differing, SKIPPED)}
+        """The answers that count, by place: those all agree on; other rows are skipped."""
+        answer_at: dict[int, str] = {}
+        for answers in self.answers:
+            for place, text in answers.items():
+                if text not in _NO_CLASS or (text and place not in answer_at):
+                    answer_at[place] = text
+        return {**answer_at, **dict.fromkeys(self.differing, SKIPPED)}
 
     def sentences(self) -> list[str]:
         """Say how far they agree, and what becomes of rows on which they differ."""
-        said = []
-        for (first, a), (second, b) in combinations(zip(self.names, self.answers, strict=True), 2):
-            both = [place for place in a if place in b and not {a[place], b[place]} & {"", SKIPPED}]
-            told = [[one[place] for place in both] for one in (a, b)]
-            counts = pair_counts(told[0], told[1], sorted({*told[0], *told[1]}))
-            same, beyond = np.trace(counts), kappa(counts)
-            known = "" if beyond is None else f" (kappa {beyond:.2f})"
-            said.append(
-                f"{first} and {second} both answered {len(both)} rows and agree on {same}{known}."
+        sentences = []
+        people = zip(self.names, self.answers, strict=True)
+        for (first, first_answers), (second, second_answers) in combinations(people, 2):
+            pairs = [
+                (text, second_answers[place])
+                for place, text in first_answers.items()
+                if text not in _NO_CLASS and second_answers.get(place, "") not in _NO_CLASS
+            ]
+            texts = np.array(pairs, dtype=object).reshape(-1, 2)
+            counts = pair_counts(texts[:, 0], texts[:, 1], sorted(set(texts.flat)))
+            sentence = (
+                f"{first} and {second} both answered {len(pairs)} rows and agree on "
+                f"{np.trace(counts)}"
             )
+            agreement = kappa(counts)
+            if agreement is not None:
+                sentence += f" (kappa {agreement:.2f})"
+            sentences.append(f"{sentence}.")
         if self.differing:
             rows = counted(len(self.differing), "row")
-            said.append(
+            sentences.append(
                 f"They differ on {rows}, counted as skipped until somebody edits a sheet to agree."
             )
-        return said
+        return sentences
 
 
 @dataclass(frozen=True)
 class AuditAnswers:
-    """What a person said of random rows, in the order of the draw, up to the last one answered."""
+    """A person's answers for random rows, in the order of the draw, up to the last one answered."""
 
     drawn: NDArray[np.intp]  # (m,) row numbers in the table
     truth: NDArray[Any]  # (m,) the class that the person gave; None where the row was skipped
     n_drawn: int  # rows drawn, those after the last answer included
-    new_classes: dict[str, int] = field(
-        default_factory=dict
-    )  # classes that no label of the table has
-    notes: list[str] = field(
-        default_factory=list
-    )  # one sentence for whatever was set right or left out
+    # Classes that no label of the table has, and how many rows.
+    new_classes: dict[str, int] = field(default_factory=dict)
+    # What was set right or left out, a sentence each.
+    notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    stopped: bool = (
-        False  # whether the person was told when it was enough: limits must hold at any moment
-    )
-    columns_shown: tuple[str, ...] | None = (
-        None  # that a person who judged labels could see; None: not known
-    )
-    # By judged column whose labels are not known to be those that the rows were drawn for: a
-    # sentence.
+    # Whether the person was told when it was enough, so that limits must hold at any moment.
+    stopped: bool = False
+    # Columns that a person who judged labels could see; None: not known.
+    columns_shown: tuple[str, ...] | None = None
+    # By judged column whose labels may be others than at the time of the draw: a sentence.
     changed_labels: dict[str, str] = field(default_factory=dict)
-    annotators: Annotators | None = None  # who answered, if several did
+    annotators: Annotators | None = None  # if several people answered
 
     @classmethod
     def of(
@@ -105,11 +110,10 @@ class AuditAnswers:
         classes: Sequence[str],
         notes: list[str],
     ) -> AuditAnswers:
-        """Answers to be compared with labels of some classes: others are new, which is said."""
-        new = Counter(
-            text for text in truth.tolist() if text is not None and text not in set(classes)
-        )
-        warnings = [_new_class(name, n_rows, classes) for name, n_rows in new.items()]
+        """Collect answers to compare with labels of some classes; warn of new ones."""
+        known = {None, *classes}
+        new = Counter(text for text in truth.tolist() if text not in known)
+        warnings = [_warn_of_new_class(name, n_rows, classes) for name, n_rows in new.items()]
         return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
     @property
@@ -149,41 +153,42 @@ class AuditAnswers:
 
     @property
     def unfinished_sentence(self) -> str:
-        """Say why only the accuracy is shown."""
+        """The reason why only the accuracy is shown."""
         return (
-            f"Only the accuracy is shown until all {self.n_drawn:,} drawn rows are answered ({self.n_left:,} are "
-            "left): its limits hold whenever you stop, and those of classes, shares, comparisons and accepted "
-            "labels do not."
+            f"Only the accuracy is shown until all {self.n_drawn:,} drawn rows are answered "
+            f"({self.n_left:,} are left): its limits hold whenever you stop, and those of classes, "
+            "shares, comparisons and accepted labels do not."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """Labels under test, of a column or of a model, and a person's answers for random rows of the table."""
+    """Labels under test, of a column or of a model, and a person's answers for random rows."""
 
     answers: AuditAnswers
-    correct: NDArray[
-        np.bool_
-    ]  # (m,) whether the label of each drawn row is right; False where it was skipped
-    population: int  # rows that these were drawn from
+    # (m,) whether the label of each drawn row is right; False where it was skipped.
+    correct: NDArray[np.bool_]
+    population: int  # rows of the table that these were drawn from
     level: float = 0.95  # of the intervals
     classes: dict[Any, Score]  # the share of each class that is recognised
-    acceptor: Acceptor | None = (
-        None  # tells what can be accepted at any error; None: there is no confidence
-    )
-    error: float | None = (
-        None  # the share of wrong labels allowed among those to accept, if one was asked for
-    )
+    # What tells which rows can be accepted at an error; None: there is no confidence.
+    acceptor: Acceptor | None = None
+    # The share of wrong labels allowed among those to accept, if one was asked for.
+    error: float | None = None
 
     @cached_property
     def accuracy(self) -> Score:
-        """The promise: exact, or where the person was told when to stop, valid at any moment."""
-        skipped, stopped = self.answers.skipped, self.answers.stopped
+        """The promise: exact, or valid at any moment if the person was told when to stop."""
+        skipped = self.answers.skipped
+        stopped = self.answers.stopped
         return promised_score(self.correct, skipped, self.population, self.level, stopped=stopped)
 
     @cached_property
     def asked(self) -> Acceptance | None:
-        """What can be accepted at the error asked for; nothing before the end of an audit that one may look at."""
+        """What can be accepted at the error asked for.
+
+        It is nothing before the end of an audit that one may look at.
+        """
         if self.acceptor is None or self.error is None:
             return None
         if self.answers.is_unfinished:
@@ -196,7 +201,7 @@ class Audit:
         return self.accepted_at(ERRORS)
 
     def accepted_at(self, errors: Sequence[float]) -> list[Acceptance]:
-        """Say what can be accepted at each of some errors; an empty list if that cannot be said (yet)."""
+        """Find what can be accepted at each error; the list is empty if that is not known (yet)."""
         if self.acceptor is None or self.answers.is_unfinished:
             return []
         return [self.acceptor.at(error) for error in errors]
@@ -217,40 +222,44 @@ def read_audit(
     """Read the answers back and match them with the table they were drawn from.
 
     Answers that differ in nothing but case and white space are one class. What cannot be understood
-    is refused with a ``TableError``, and so are rows chosen for doubt where random ones are needed:
-    ``chosen`` says which.
+    is refused with a ``TableError``, and so are rows that were not ``chosen`` in the way that is
+    needed, at random or for doubt.
     """
-    audit = read_sheet(path)
-    origin, markers, classes = origin_of(audit), markers_of(unlabeled), labels.classes.tolist()
+    sheet = read_sheet(path)
+    origin = origin_of(sheet)
+    markers = markers_of(unlabeled)
     if origin.judged:
         column = shown(origin.judged[0])
         raise TableError(
-            f"{audit.name} was drawn to judge column {column}; draw one from the unlabelled rows."
+            f"{sheet.name} was drawn to judge column {column}; draw one from the unlabelled rows."
         )
     if chosen == RANDOM and set(map(folded, origin.markers)) != set(map(folded, markers)):
-        values = listed([shown(text) for text in origin.markers]) if origin.markers else "no value"
-        remedy = (
-            ", so its rows are not random among those unlabelled now; use the same, or draw again."
-        )
+        values = listed([shown(text) for text in origin.markers] or ["no value"])
         raise TableError(
-            f"{audit.name} was drawn with {values} as ", Parameter("unlabeled"), remedy
+            f"{sheet.name} was drawn with {values} as ",
+            Parameter("unlabeled"),
+            ", so its rows are not random among those unlabelled now; use the same, or draw again.",
         )
-    found = match_answers(audit, cells_of(table, target), target, classes, markers, chosen)
-    found = replace(found, drawn=table.places_of(found.drawn))
-    rows, told = found.rows, found.labels
-    given = labels.classes[labels.codes[rows]].astype(object)
-    for i in np.flatnonzero(labels.labeled[rows] & (given != told))[
-        :1
-    ]:  # labelled in the table since
+
+    cells = cells_of(table, target)
+    answers = match_answers(sheet, cells, target, labels.classes.tolist(), markers, chosen)
+    answers = replace(answers, drawn=table.places_of(answers.drawn))
+
+    # A row may have been labelled in the table since the draw.
+    rows = answers.rows
+    table_labels = labels.classes[labels.codes[rows]].astype(object)
+    differs = labels.labeled[rows] & (table_labels != answers.labels)
+    if differs.any():
+        i = int(differs.argmax())
         raise TableError(
-            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(given[i])} there and "
-            f"{shown(told[i])} in {audit.name}; decide, and change one of them."
+            f"Row {table.numbers(rows)[i] + 1} of the table is labelled {shown(table_labels[i])} "
+            f"there and {shown(answers.labels[i])} in {sheet.name}; decide, and change one of them."
         )
-    return found
+    return answers
 
 
 def match_answers(
-    audit: Table,
+    sheet: Table,
     cells: TableCells,
     target: str,
     classes: Sequence[str],
@@ -258,86 +267,131 @@ def match_answers(
     chosen: str = RANDOM,
     others: Sequence[Table] = (),
 ) -> AuditAnswers:
-    """The answers of a sheet by row of the table, each as the class that it means.
+    """Match the answers of a sheet with rows of the table, each as the class that it means.
 
     ``others`` are further people's sheets.
     """
-    people = {sheet.path or sheet.name: sheet for sheet in [audit, *others]}
-    if len(people) == len(others):
-        raise TableError(f"{audit.name} was given twice; give each person's answers once.")
-    rows = [sheet_rows(sheet, cells, target, chosen) for sheet in people.values()]
-    every = SheetRows({}, max(of_one.n_drawn for of_one in rows), [*audit.notes])
-    notes = every.notes
-    for sheet, of_one in zip(people.values(), rows, strict=True):
-        for place, row in of_one.by_place.items():
-            if every.by_place.setdefault(place, row).number != row.number:
-                raise TableError(
-                    f"{sheet.name} and {audit.name} are two draws; give sheets of one draw."
-                )
-        notes += of_one.notes
-    answers_given = [row.answer for of_one in rows for row in of_one.by_place.values()]
-    class_of = classes_meant(Counter(answers_given), classes, markers, notes)
-    said = [
-        {place: class_of[row.answer] for place, row in of_one.by_place.items()} for of_one in rows
-    ]
-    told, annotators, n_drawn = said[0], None, every.n_drawn
-    if len(people) > 1:
-        annotators = Annotators(list(people), said)
+    sheets = {person.path or person.name: person for person in [sheet, *others]}
+    if len(sheets) <= len(others):
+        raise TableError(f"{sheet.name} was given twice; give each person's answers once.")
+    rows_of_sheets = [sheet_rows(person, cells, target, chosen) for person in sheets.values()]
+    rows = _join_rows(list(sheets.values()), rows_of_sheets)
+
+    counts: Counter[str] = Counter()
+    for rows_of_person in rows_of_sheets:
+        counts.update(row.answer for row in rows_of_person.by_place.values())
+    class_of, retyped = classes_meant(counts, classes, markers)
+    notes = [*rows.notes, *retyped]
+    answers_of_people = [_classes_by_place(person, class_of) for person in rows_of_sheets]
+    answer_at = answers_of_people[0]
+    annotators = None
+    n_differing = 0
+    if len(sheets) > 1:
+        annotators = Annotators(list(sheets), answers_of_people)
         notes += annotators.sentences()
-        told = annotators.counted
-    last = max((place for place, text in told.items() if text), default=0)
-    every.refuse_removed(audit.name, last)
-    in_order = [told.get(place, "") for place in range(1, last + 1)]
-    truth = np.array([None if text in ("", SKIPPED) else text for text in in_order], dtype=object)
-    n_answers = sum(text is not None for text in truth)
-    if n_answers < (fewest := 2 if chosen == RANDOM else 1):
-        fill = Step("fill", f"fill in column {shown(target)}.", audit.path)
+        answer_at = annotators.counted
+        n_differing = len(annotators.differing)
+
+    last = max((place for place, text in answer_at.items() if text), default=0)
+    rows.refuse_removed(sheet.name, last)
+    truth = np.full(last, None)
+    for place, text in answer_at.items():
+        if text not in _NO_CLASS:
+            truth[place - 1] = text
+
+    n_answers = sum(answer is not None for answer in truth)
+    fewest = 2 if chosen == RANDOM else 1
+    if n_answers < fewest:
         raise TableError(
-            f"{audit.name} has {n_answers} labels, and at least {fewest} are needed: ", fill
+            f"{sheet.name} has {n_answers} labels, and at least {fewest} are needed: ",
+            Step("fill", f"fill in column {shown(target)}.", sheet.path),
         )
-    if n_drawn > last:
-        notes.append(f"{n_drawn - last} of the {n_drawn} rows drawn have no label yet.")
-    if n_skipped := last - n_answers - (len(annotators.differing) if annotators else 0):
+    n_left = rows.n_drawn - last
+    if n_left:
+        notes.append(f"{n_left} of the {rows.n_drawn} rows drawn have no label yet.")
+    n_skipped = last - n_answers - n_differing
+    if n_skipped:
         they = "was skipped; it counts" if n_skipped == 1 else "were skipped; they count"
-        notes.append(f"{n_skipped} of the {n_drawn} rows drawn {they} as wrong.")
-    drawn = np.array([every.by_place[place].number for place in range(1, last + 1)], dtype=np.intp)
-    answers = AuditAnswers.of(drawn, truth, n_drawn, classes, list(dict.fromkeys(notes)))
-    return replace(answers, annotators=annotators, stopped=origin_of(audit).stopped)
+        notes.append(f"{n_skipped} of the {rows.n_drawn} rows drawn {they} as wrong.")
+
+    drawn = np.array([rows.by_place[place].number for place in range(1, last + 1)], dtype=np.intp)
+    answers = AuditAnswers.of(drawn, truth, rows.n_drawn, classes, list(dict.fromkeys(notes)))
+    return replace(answers, annotators=annotators, stopped=origin_of(sheet).stopped)
+
+
+def _join_rows(sheets: Sequence[Table], rows_of_sheets: Iterable[SheetRows]) -> SheetRows:
+    """Join the rows of several people's sheets, which must be of one draw."""
+    joined = SheetRows({}, 0, list(sheets[0].notes))
+    for sheet, rows in zip(sheets, rows_of_sheets, strict=True):
+        for place, row in rows.by_place.items():
+            if joined.by_place.setdefault(place, row).number != row.number:
+                raise TableError(
+                    f"{sheet.name} and {sheets[0].name} are two draws; give sheets of one draw."
+                )
+        joined = joined._replace(
+            n_drawn=max(joined.n_drawn, rows.n_drawn), notes=[*joined.notes, *rows.notes]
+        )
+    return joined
+
+
+def _classes_by_place(rows: SheetRows, class_of: Mapping[str, str]) -> dict[int, str]:
+    """Give the answer to each row as the class that it means."""
+    return {place: class_of[row.answer] for place, row in rows.by_place.items()}
 
 
 def classes_meant(
-    answers: Mapping[str, int], classes: Sequence[str], markers: Sequence[str], notes: list[str]
-) -> dict[str, str]:
-    """Find the class that each answer means, of answers and their counts; what is read otherwise is noted.
+    counts: Mapping[str, int], classes: Sequence[str], markers: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Find the class that each answer means; say which answers are read as another text.
 
     An answer is itself, or a known class that a spreadsheet may have retyped. Spellings of a new
     class are one.
+
+    Parameters
+    ----------
+    counts : mapping of answer to number of rows
+    classes, markers
+        The known classes, and texts that mean "no label".
+
+    Returns
+    -------
+    class_of : dict of answer to class
+    notes : list of str
     """
-    class_of = {answer: answer and _class_meant(answer, classes, markers) for answer in answers}
-    new: Counter[str] = Counter()
-    for answer, n_rows in answers.items():
-        if class_of[answer] not in ("", SKIPPED, *classes):
-            new[class_of[answer]] += n_rows
-    chosen = chosen_spellings(new)
-    class_of = {answer: chosen.get(name, name) for answer, name in class_of.items()}
+    class_of = {answer: _class_meant(answer, classes, markers) for answer in counts}
+    new_classes: Counter[str] = Counter()
     for answer, name in class_of.items():
-        if name not in (as_typed(answer), SKIPPED):
-            notes.append(f"The answer {shown(answer)} was read as {shown(name)}.")
-    return class_of
+        if name not in _NO_CLASS and name not in classes:
+            new_classes[name] += counts[answer]
+    spelling_of = chosen_spellings(new_classes)
+
+    notes = []
+    for answer, name in class_of.items():
+        spelling = spelling_of.get(name, name)
+        class_of[answer] = spelling
+        if spelling not in (as_typed(answer), SKIPPED):
+            notes.append(f"The answer {shown(answer)} was read as {shown(spelling)}.")
+    return class_of, notes
 
 
 def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:
+    """Find the class that an answer means, known or new, if any."""
+    if not answer:
+        return ""
     typed = as_typed(answer)
     for text in (answer, typed, typed.removeprefix("'")):
         if text in classes:
             return text
-    same = [name for name in classes if _same(name, typed)]
-    if is_marker(typed, markers) or (len(same) != 1 and is_no_answer(typed)):
+    if is_marker(typed, markers):
         return SKIPPED
-    return same[0] if len(same) == 1 else typed
+    retyped = [name for name in classes if _is_retyped(name, typed)]
+    if len(retyped) == 1:
+        return retyped[0]
+    return SKIPPED if is_no_answer(typed) else typed
 
 
-def _same(name: str, answer: str) -> bool:
+def _is_retyped(name: str, answer: str) -> bool:
+    """Tell whether an answer is a class in other letters, or another form of the same number."""
     if folded(name) == folded(answer):
         return True
     try:
@@ -346,9 +400,14 @@ def _same(name: str, answer: str) -> bool:
         return False
 
 
-def _new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:
+def _warn_of_new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:
     """Warn of a class that no label has, and of the label that it may be a slip for."""
+    slip = "a slip"
     similar = get_close_matches(name, classes, n=1, cutoff=0.75)
-    slip = f"a slip for {shown(similar[0])}" if similar else "a slip"
-    rows = f"{counted(n_rows, 'row')}, and none of the labels"
-    return f"NEW CLASS: the audit found {shown(name)} in {rows}. If it is {slip}, correct it."
+    if similar:
+        slip = f"a slip for {shown(similar[0])}"
+    rows = counted(n_rows, "row")
+    return (
+        f"NEW CLASS: the audit found {shown(name)} in {rows}, and none of the labels. If it is "
+        f"{slip}, correct it."
+    )

@@ -84,9 +84,8 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
         )
 
     typed = label_texts(column)
-    notes: list[str] = []
     counts = Counter(typed.drop_nulls().to_list())
-    class_of = classes_meant(counts, tested.classes, markers_of(tested.options.unlabeled), notes)
+    class_of, notes = classes_meant(counts, tested.classes, markers_of(tested.options.unlabeled))
     answers = typed.replace_strict(class_of, default=None, return_dtype=pl.String)
     is_answered = answers.is_not_null() & (answers != SKIPPED)
     rows = is_answered.arg_true().to_numpy().astype(np.intp)
