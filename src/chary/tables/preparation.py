@@ -1,4 +1,4 @@
-"""Turning the cells of a table into numeric features, and counting the cells that cannot be read."""
+"""Numeric features of the cells of a table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Statistics = dict[str, NDArray[np.float64]]
 
 
 class Feature(NamedTuple):
-    """What a feature was made of, and how it turns back into the table's own numbers."""
+    """What a feature was made of, and how to undo its scale."""
 
     name: str
     column: str
@@ -50,7 +50,7 @@ class Feature(NamedTuple):
     unit: str = NUMBER  # how a person reads it: see ``Kind.feature_words``
 
     def in_units(self, value: float) -> float:
-        """Convert a value of the feature to the number of the table."""
+        """Convert a value of the feature to the table's number."""
         return self.mean + self.scale * value
 
 
@@ -132,7 +132,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def fit(
         self, X: Any, y: Any = None, defaults: ColumnDefaults = COLUMN_DEFAULTS
     ) -> TablePreparation:
-        """Find the kinds of the columns, and the statistics of their numbers.
+        """Find the kinds of columns, and the statistics of numbers.
 
         Of ``y`` only the classes are counted. ``defaults`` are for studies.
         """
@@ -213,25 +213,28 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return preparation
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Make features (n, d); columns are found by name, further columns are ignored."""
+        """Make features (n, d).
+
+        Columns are found by name; further columns are ignored.
+        """
         return self.transform_counted(X)[0]
 
     def transform_counted(self, X: Any) -> tuple[NDArray[np.float32], dict[str, int]]:
-        """Make features (n, d), and count the cells without a number in each column of numbers."""
+        """Make features (n, d), and count cells without a number by column."""
         counts = self.cell_counts()
         features = self.transform_part(from_dataframe(X), counts)
         counts.refuse()
         return np.ascontiguousarray(features), counts.missing
 
     def cell_counts(self) -> CellCounts:
-        """Start to count the cells of a new table, which is transformed part by part."""
+        """Start to count the cells of a new table."""
         check_is_fitted(self)
         return CellCounts([place.column for place in self._layout.numbers], self.numeric)
 
     def transform_part(
         self, frame: pl.DataFrame, counts: CellCounts | None = None
     ) -> NDArray[np.float32]:
-        """Make the features (n, d) of a part of a table, the same as in the whole table.
+        """Make the features (n, d) of a part of a table.
 
         Cells are counted in ``counts``, which decides at the end of the table whether it is
         refused: a part cannot tell a few odd cells from a column in another form. The array has its
@@ -248,7 +251,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return features
 
     def _fill(self, frame: pl.DataFrame, counts: CellCounts, features: NDArray[np.float32]) -> None:
-        """Write the features of some rows into an array, and count their cells."""
+        """Write the features of some rows, and count their cells."""
         for place in self._layout.numbers:
             cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
@@ -266,7 +269,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 np.equal(codes, code, out=feature)
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table whose ``names`` lack a column that the model goes by."""
+        """Refuse a table without a column that the model uses."""
         present = set(names)
         for column in self.columns_:
             if column.used and column.name not in present:
@@ -280,7 +283,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return np.array([feature.name for feature in self.features()], dtype=object)
 
     def features(self) -> list[Feature]:
-        """Describe the features: what they were made of, and mean and scale of numbers."""
+        """Describe the features, in their order."""
         check_is_fitted(self)
         numbers: list[Feature] = []
         indicators: list[Feature] = []
@@ -298,7 +301,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return numbers + indicators
 
     def _forced_kinds(self, names: Sequence[str]) -> dict[str, str]:
-        """Return the kind that each column is forced to be, if it is."""
+        """Return the kinds that columns are forced to be."""
         forced: dict[str, str] = {}
         for kind in reversed(_FORCED):
             forced.update(dict.fromkeys(getattr(self, kind), kind))
@@ -311,7 +314,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return forced
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
-        """Empty the cells with a code that means nothing; settings may name ``known`` columns."""
+        """Empty the cells with a code that means nothing.
+
+        Codes may name ``known`` columns.
+        """
         _refuse_unknown(self.missing, known, "the code")
         return frame.with_columns(
             without_codes(cells, codes)
@@ -347,7 +353,7 @@ class _Place(NamedTuple):
 
 
 class _Layout(NamedTuple):
-    """Where all features are: numbers, then indicators of missing ones, then groups."""
+    """Where all features are: numbers, indicators of missing ones, groups."""
 
     numbers: list[_Place]
     groups: list[_Place]
@@ -355,7 +361,7 @@ class _Layout(NamedTuple):
 
 
 def _lay_out(columns: list[Column]) -> _Layout:
-    """Give the features of columns their places, in the order of the columns."""
+    """Give the features of columns their places."""
     used = [column for column in columns if column.used]
     numbers = _place_all([column for column in used if not kind_of(column).grouped], 0)
     end = sum(len(place.names) for place in numbers)
@@ -381,7 +387,7 @@ def _place_all(columns: list[Column], start: int) -> list[_Place]:
 
 
 def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
-    """Compute median, mean and scale of the numbers; a kind may ask for one scale by column."""
+    """Compute median, mean and scale of the numbers."""
     if not layout.numbers:
         return {}
     n_rows = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
@@ -411,7 +417,10 @@ def _standardize(
     scale: NDArray[np.float64],
     out: NDArray[np.float32],
 ) -> None:
-    """Write numbers (n, k) in units of their scale, with the median in place of missing ones."""
+    """Write numbers (n, k) in units of their scale.
+
+    Missing ones become the median.
+    """
     for j, column in enumerate(numbers.T):
         filled = np.where(np.isnan(column), median[j], column)
         np.clip((filled - mean[j]) / scale[j], -_CLIP, _CLIP, out=out[:, j])
@@ -421,7 +430,7 @@ def _standardize(
 
 
 class CellCounts:
-    """Counts of the cells of a new table, by column, as far as its parts were seen.
+    """Counts of the cells of a new table, by column.
 
     Counts are added up, so that the whole table is accepted or refused, however it was cut.
     """
@@ -436,7 +445,10 @@ class CellCounts:
 
     @property
     def missing(self) -> dict[str, int]:
-        """Cells of each column without a number; if one number of a cell is missing, all are."""
+        """Cells without a number, by column.
+
+        If one number of a cell is missing, all are.
+        """
         return {name: self._n_missing[name] for name in self._columns}
 
     def add_cells(self, name: str, cells: pl.Series, is_missing: NDArray[np.bool_]) -> None:
@@ -459,7 +471,7 @@ class CellCounts:
         self._first_unreadable = {**later._first_unreadable, **self._first_unreadable}
 
     def refuse(self) -> None:
-        """Refuse the table if a column has more unreadable cells than ``fit`` accepts.
+        """Refuse the table if a column has too many unreadable cells.
 
         A column that the user forced to be numeric is refused only if no cell can be read.
         """

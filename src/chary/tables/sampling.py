@@ -1,6 +1,6 @@
-"""The rows of a table of any size to learn from: labelled rows, and a random sample of the others.
+"""The rows to learn from in a table of any size.
 
-Every row has a random number that depends on the seed and its place alone; of the rows without a
+These are all labelled rows, and a uniform random sample of the others. Every row has a random number that depends on the seed and its place alone; of the rows without a
 label those with the smallest numbers are taken. So the sample is exact and uniform, and the same
 however the rows lie in files.
 """
@@ -60,7 +60,9 @@ def sample_rows(
     on_frame: Callable[[pl.DataFrame], None] = lambda frame: None,
     on_progress: Callable[[int, float], None] = lambda n_rows, share: None,
 ) -> Table:
-    """Sample the rows to learn from, in their order; ``taken`` says which they are.
+    """Sample the rows to learn from.
+
+    They are in the order of the table; ``taken`` says which they are.
 
     Parameters
     ----------
@@ -127,7 +129,10 @@ class _Rows(NamedTuple):
 
 
 class _Reservoir:
-    """The certain rows, and those that can still be among the ``k`` of the smallest ranks."""
+    """The rows that may still be in the sample.
+
+    These are the certain ones, and the ``k`` of the smallest ranks so far.
+    """
 
     def __init__(self, k: int, max_bytes: int, name: str) -> None:
         self.k = k
@@ -139,7 +144,7 @@ class _Reservoir:
         self._n_bytes = 0
 
     def add(self, rows: _Rows) -> None:
-        """Add the rows that follow, as far as they can be taken."""
+        """Add the rows that follow, if they can be taken."""
         is_drawn = rows.ranks <= self._largest_rank
         batch = _filter(rows, is_drawn | rows.is_certain)
         self._batches.append(batch)
@@ -149,7 +154,7 @@ class _Reservoir:
             self.prune()
 
     def prune(self) -> _Rows:
-        """Drop the rows that cannot be taken any more; return the others."""
+        """Drop the rows that cannot be taken any more."""
         frames, numbers, ranks, is_certain = zip(*self._batches, strict=True)
         rows = _Rows(
             pl.concat(frames),
@@ -185,7 +190,7 @@ def _filter(rows: _Rows, mask: NDArray[np.bool_]) -> _Rows:
 
 
 class GivenCells:
-    """Tells which cells of a target hold a label, part by part; refuses doubtful ones at the end."""
+    """The cells of a target that hold a label, as its parts are read."""
 
     def __init__(
         self,
@@ -203,7 +208,10 @@ class GivenCells:
         self._counts: Counter[str] = Counter()
 
     def see(self, cells: pl.Series) -> NDArray[np.bool_]:
-        """Tell which cells hold a label; those that may mean none are counted, not taken."""
+        """Tell which cells hold a label.
+
+        Those that may mean none are counted, not taken.
+        """
         column = count_labels(cells, self._markers)
         doubtful = [
             text
@@ -218,7 +226,7 @@ class GivenCells:
         return (column.labels.is_not_null() & ~is_no_label).to_numpy()
 
     def refuse(self) -> None:
-        """Refuse the target if cells may mean that there is no label."""
+        """Refuse the target if cells may mean "no label"."""
         by_frequency = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         refuse_doubtful(
             self._target, dict(by_frequency), bool(self._markers), self._classes, self._missing

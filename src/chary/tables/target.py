@@ -1,4 +1,4 @@
-"""The target column of a table: its classes, which rows have a label, and spellings of a class."""
+"""The target column of a table: its labels, classes and their spellings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_NAMED = 6
 
 
 class UndecidedError(TableError):
-    """A column holds values that only a person can tell to be labels or not."""
+    """Only a person can tell whether values of a column are labels."""
 
 
 class Target(NamedTuple):
@@ -81,7 +81,7 @@ def read_target(
 
 
 class Value(NamedTuple):
-    """A value of a column that may hold labels, whichever way it is spelled."""
+    """A value of a target column, in all its spellings."""
 
     name: str
     rows: int
@@ -96,7 +96,9 @@ def target_values(
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> list[Value]:
-    """List the values of a column, the most frequent first, for a person to say which are labels.
+    """List the values of a column, the most frequent first.
+
+    A person may then say which are labels.
 
     The parameters are those of ``read_target``, which refuses what is doubtful here.
     """
@@ -128,7 +130,7 @@ def target_labels(
 
 
 def require_target(table: Table, target: str) -> None:
-    """Refuse a table that lacks the target, or has no other column."""
+    """Refuse a table without the target, or with nothing else."""
     if table.frame.width < 2:
         raise TableError(
             f"{table.name} has one column only, {shown(table.frame.columns[0])}; "
@@ -142,7 +144,10 @@ def require_target(table: Table, target: str) -> None:
 
 
 class LabelCounts(NamedTuple):
-    """The cells of a column as labels, and in how many rows each is, the most frequent first."""
+    """The cells of a column as labels, and their counts of rows.
+
+    The most frequent label comes first.
+    """
 
     labels: pl.Series
     counts: dict[str, int]  # of labels
@@ -150,7 +155,10 @@ class LabelCounts(NamedTuple):
 
 
 def count_labels(cells: pl.Series, markers: Sequence[str]) -> LabelCounts:
-    """Count the labels of a column, apart from ``markers`` that mean "no label"."""
+    """Count the labels of a column, and the ``markers`` apart.
+
+    A marker means "no label".
+    """
     labels = label_texts(cells)
     rows = labels.alias("label").drop_nulls().value_counts(name="rows")
     counts: dict[str, int] = {}
@@ -178,7 +186,10 @@ def refuse_doubtful(
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> None:
-    """Refuse target values that may mean "no label", unless they are among the ``classes``."""
+    """Refuse target values that may mean "no label".
+
+    A value is accepted if it is one of the ``classes``.
+    """
     codes = codes_of(target, missing)
     doubtful = [text for text in doubtful_labels(counts, codes) if not is_marker(text, classes)]
     if not doubtful:
@@ -216,18 +227,22 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
 
 
 def folded(text: str) -> str:
-    """Write text without case, surplus white space and invisible characters; 1.0 becomes 1.
+    r"""Write text without case and surplus or invisible characters.
+
+    The 1.0 of one format is the 1 of another.
 
     >>> folded(" Not  SURE") == folded("not sure")
     True
-    >>> folded("Cafe\\u0301\\u200b") == folded("caf\\u00e9")
+    >>> folded("Cafe\u0301\u200b") == folded("caf\u00e9")
     True
     """
     return as_whole(composed(" ".join(composed(text).split()).casefold()))
 
 
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
-    """Map each text to the spelling of its class: the most frequent one, or the first by value.
+    """Map each text to the spelling of its class.
+
+    It is the most frequent one; of equally frequent ones, the first by value.
 
     The 1.0 of a text file is the 1 that it is in a file of numbers.
 
@@ -243,7 +258,7 @@ def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
 def fold_sentences(
     counts: Mapping[str, int], class_of: Mapping[str, str], target: str
 ) -> list[str]:
-    """Say which labels were read as one class, a sentence for each class.
+    """Say which labels were read as one class.
 
     >>> class_of = {"yes": "yes", "YES": "yes", "no": "no"}
     >>> fold_sentences({"yes": 3, "YES": 1, "no": 2}, class_of, "churn")
@@ -266,7 +281,9 @@ def fold_sentences(
 
 
 def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the labels that stand for none, without white space; empty ones stand for nothing.
+    """List the labels that stand for none.
+
+    White space around them does not count, and empty ones stand for nothing.
 
     >>> markers_of("NA "), markers_of(["NA", "", "unknown"]), markers_of(None)
     (('NA',), ('NA', 'unknown'), ())
@@ -277,5 +294,5 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def is_marker(text: str, markers: Sequence[str]) -> bool:
-    """Tell whether a label stands for none, in upper or lower case."""
+    """Tell whether a label stands for none, whatever its case."""
     return folded(text) in {folded(marker) for marker in markers}

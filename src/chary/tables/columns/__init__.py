@@ -1,6 +1,7 @@
-"""The kinds of columns, a file for each; a column is of the first kind that recognises it.
+"""The kinds of columns, a file for each.
 
-A new kind is a file of this folder and a place in ``KINDS``.
+A column is of the first kind that recognises it. A new kind is a file of this folder and a place in
+``KINDS``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def find_column(
     n_classes: int = 0,
     defaults: ColumnDefaults = COLUMN_DEFAULTS,
 ) -> Column:
-    """Find out what a column is, or describe it as it is ``forced`` to be.
+    """Find the kind of a column, unless it is ``forced``.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def kind_of(column: Column) -> Kind:
 
 
 def is_valid_column(column: Column) -> bool:
-    """Tell whether a column from a model file is left out, or readable by its kind."""
+    """Tell whether a model file describes a column in full."""
     if not column.used:
         return not column.learned
     kind = kind_of(column)
@@ -126,7 +127,10 @@ def is_valid_column(column: Column) -> bool:
 
 
 def _find_first_kind(filled: pl.Series, n_rows: int, hints: Hints) -> Column:
-    """Ask one kind after the other; raise a doubt if most cells of an unnumeric column are numbers."""
+    """Ask one kind after the other.
+
+    A column is doubtful if most of its cells are numbers and yet it is not numeric.
+    """
     column = find_identifier(filled, n_rows, hints)
     if column is not None:
         return column
@@ -146,7 +150,7 @@ def _find_first_kind(filled: pl.Series, n_rows: int, hints: Hints) -> Column:
 
 
 def _force_numbers(filled: pl.Series, hints: Hints) -> Column:
-    """Describe a column that the user calls numeric; truth values are 1 and 0."""
+    """Describe a column that the user calls numeric."""
     kind = Booleans() if filled.dtype == pl.Boolean else Numbers()
     column = kind.find(filled, True, hints)
     if column is None:

@@ -1,4 +1,4 @@
-"""Columns of categories, and columns from which nothing is learned: identifiers and constants."""
+"""Columns of categories; identifiers and constants, from which nothing is learned."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ class Categories(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find frequent values that cover a column of text; any values if it is ``forced``."""
+        """Find frequent values that cover a column of text.
+
+        In a ``forced`` column, any values are frequent.
+        """
         if filled.dtype != pl.String:
             return None
         n_cells = len(filled)
@@ -90,7 +93,7 @@ class Categories(Kind):
         return [f"{column.name} = {group}" for group in groups]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Read the number of each cell's group among the features, -1 if it has none."""
+        """Read the number of each cell's group, -1 for none."""
         cells = category_texts(cells)
         values = cells.unique()
         codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
@@ -98,7 +101,9 @@ class Categories(Kind):
 
 
 def _count_alike(filled: pl.Series) -> pl.DataFrame:
-    """Count values that are alike, each by its commonest spelling, the most frequent first.
+    """Count values that are alike, the most frequent first.
+
+    Each goes by its commonest spelling.
 
     Equally frequent ones are in the order of their values, as which ones are used must not depend
     on the order of the rows.
@@ -111,7 +116,7 @@ def _count_alike(filled: pl.Series) -> pl.DataFrame:
 
 
 def _codes(values: pl.Series, column: Column) -> pl.Series:
-    """Number the group of each value, -1 if it has none."""
+    """Return the number of each value's group, -1 for none."""
     n_categories = len(column.categories)
     other = float(n_categories) if column.other else -1.0
     missing = float(n_categories + column.other) if column.missing else -1.0
@@ -125,7 +130,7 @@ def _codes(values: pl.Series, column: Column) -> pl.Series:
 
 
 def _folded(values: pl.Series) -> pl.Series:
-    """Write values as they are compared: case and white space make no difference.
+    """Write values without case and surplus white space.
 
     >>> _folded(pl.Series(["E-Mail", "e-MAIL ", "by  post"])).to_list()
     ['e-mail', 'e-mail', 'by post']
@@ -164,7 +169,7 @@ _DIFFERENT = "different in every row"
 
 
 def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
-    """Find a column that is the same in every row, or empty.
+    """Find a column that is constant, or empty.
 
     ``filled`` are the cells that hold something, of ``n_rows``.
     """
@@ -178,7 +183,7 @@ def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> Column | None:
-    """Find an identifier by the name of the column, or by codes that only programs write.
+    """Find an identifier by its name, or by codes of programs.
 
     An identifier whose values repeat names groups, such as a shop's number: if a few values cover
     the column, they are its categories; otherwise it is left out. If many rows lack it, as they
@@ -216,7 +221,9 @@ def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> 
 
 
 def find_counting(name: str, numbers: pl.Series, hints: Hints = NO_HINTS) -> Column | None:
-    """Find whole numbers that name the rows: all different, and named so, gapless or too many.
+    """Find whole numbers that name the rows.
+
+    All differ, and their name says so, they have no gap, or they are too many to differ by chance.
 
     If n whole numbers are measured, and R numbers lie between the least and the largest, at least
     n (n - 1) / 2R pairs are equal on average; none is with a probability of about

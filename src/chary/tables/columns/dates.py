@@ -1,4 +1,4 @@
-"""Columns of dates and of times of day: how they are written, and the numbers made of them."""
+"""Columns of dates and of times of day."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from chary.tables.columns.kind import (
 )
 
 _SPACES = r"[\s\u00a0\u202f]+"
-_TIME = r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+_TIME = (
+    r"(?P<H>[01]?\d|2[0-3]):(?P<M>[0-5]\d)(?::(?P<S>[0-5]\d|60)(?:[.,]\d{1,9})?)?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
 _ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
 _WORD = r"(?P<m>\p{L}{3,10})\.?"
@@ -37,7 +40,8 @@ _ORDERS = {
     "dmy": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "31.01.2024"),
     "mdy": (rf"^(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}})[-/](?P<y>\d{{4}}){_LATER}", "01/31/2024"),
     "dby": (
-        rf"{_DAY_OF_WEEK}(?P<d>\d{{1,2}}){_NTH}[-/ ]?(?:of )?{_WORD},?[-/ ]?'?(?P<y>\d{{4}}|\d{{2}}){_LATER}",
+        rf"{_DAY_OF_WEEK}(?P<d>\d{{1,2}}){_NTH}[-/ ]?(?:of )?{_WORD},?[-/ ]?'?"
+        rf"(?P<y>\d{{4}}|\d{{2}}){_LATER}",
         "31 Jan 2024",
     ),
     "bdy": (
@@ -51,10 +55,19 @@ _ORDERS = {
 }
 # First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
 _MONTHS = {
-    1: "jan ene gen", 2: "feb fév fev", 3: "mar mär mrz maa", 4: "apr avr abr", 5: "may mai mag mei",
-    6: "jun giu juin", 7: "jul lug juil", 8: "aug aoû aou ago", 9: "sep set", 10: "oct okt ott out",
-    11: "nov", 12: "dec dez déc dic",
-}  # fmt: skip
+    1: "jan ene gen",
+    2: "feb fév fev",
+    3: "mar mär mrz maa",
+    4: "apr avr abr",
+    5: "may mai mag mei",
+    6: "jun giu juin",
+    7: "jul lug juil",
+    8: "aug aoû aou ago",
+    9: "sep set",
+    10: "oct okt ott out",
+    11: "nov",
+    12: "dec dez déc dic",
+}
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
 # Years of two digits end this many years from now: most dates lie in the past, contracts and plans
 # a few years ahead.
@@ -98,7 +111,7 @@ _DATE_TYPES = (pl.Date, pl.Datetime)
 
 
 class Dates(Kind):
-    """A day in each cell, and the time of day if most cells have one.
+    """A day in each cell, perhaps with the time of day.
 
     A form is an order of day, month and year, and ":2036" if years of two digits end there; then
     "time" if the time of day is used. The time is that of the clock on the wall, as written,
@@ -110,7 +123,7 @@ class Dates(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find dates in the order of day, month and year in which most cells can be read."""
+        """Find dates, in the order that fits most cells."""
         if filled.dtype in _DATE_TYPES:
             if _have_times(_read_moments(filled, ""), hints):
                 return Column(filled.name, self.name, "with the time of day", f"ymd{_TIME_USED}")
@@ -126,11 +139,15 @@ class Dates(Kind):
         return [f"{column.name}: {feature.name}" for feature in _features(column)]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        """Name the parts of a date for a person; waves share the name of their part."""
+        """Name the parts of a date for a person."""
         return [(f"{column.name}{feature.words}", feature.unit) for feature in _features(column)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Read year, month, weekday and days since 1970, and waves if the time of day is used."""
+        """Read the parts of dates.
+
+        They are year, month, weekday and days since 1970; with the time of day also the sine and
+        cosine of hour, weekday and month.
+        """
         moments = _read_moments(cells, column.form or "ymd")
         dates = moments.days.dt
         fields = [dates.year(), dates.month(), dates.weekday(), moments.days.to_physical()]
@@ -148,7 +165,7 @@ class Dates(Kind):
         return numbers
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether the form of a column is a known order, with what may follow it."""
+        """Tell whether the form of a column has a known order."""
         form = re.fullmatch("([a-z]+2?)(:[12][0-9]{3})?( time)?", column.form)
         return not column.form or (form is not None and form[1] in _ORDERS)
 
@@ -162,7 +179,7 @@ class Dates(Kind):
 
 
 def _features(column: Column) -> tuple[_DateFeature, ...]:
-    """Return the features of a date, with those of the time if it is used."""
+    """Return the features that a column of dates has."""
     if _uses_time(column.form):
         return _DAY_FEATURES + _TIME_FEATURES
     return _DAY_FEATURES
@@ -174,7 +191,7 @@ def _uses_time(form: str) -> bool:
 
 
 def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
-    """Find dates in text, in the order in which most cells can be read.
+    """Find dates in text, in the order that fits most cells.
 
     If several orders fit, the one that ``hints`` asks for is taken, otherwise the first of the
     best; a note names the others.
@@ -223,7 +240,7 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
 
 
 def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
-    """Count the dates in each order in which most cells can be read."""
+    """Count the dates in each order that fits."""
     sample = _plain(sample_cells(filled, SMALL_SAMPLE))
     n_read: dict[str, int] = {}
     for order, (pattern, _) in _ORDERS.items():
@@ -242,7 +259,7 @@ def _this_year() -> int:
 
 
 def _have_times(moments: _Moments, hints: Hints) -> bool:
-    """Tell whether most cells have a time of day, and not all the same."""
+    """Tell whether most cells have a time, and times differ."""
     hours = moments.hours.filter(moments.days.is_not_null())
     n_needed = hints.defaults.readable_share * len(moments.days)
     return hours.drop_nulls().n_unique() > 1 and hours.count() >= n_needed
@@ -252,14 +269,17 @@ def _have_times(moments: _Moments, hints: Hints) -> bool:
 
 
 class _Moments(NamedTuple):
-    """Days, null if a cell has none; hours of the day, null if a cell has no time."""
+    """Days and hours of the day, null where a cell has none."""
 
     days: pl.Series
     hours: pl.Series
 
 
 def _read_moments(cells: pl.Series, form: str) -> _Moments:
-    """Read moments as they are written, or as their type says; offsets of zones are not added."""
+    """Read moments from text, or from a type of dates.
+
+    Offsets of zones are not added.
+    """
     order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     if cells.dtype in _DATE_TYPES:
         return _typed_moments(cells)
@@ -284,7 +304,10 @@ def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
 
 
 def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
-    """Read days, null if there is none; years of two digits end with ``last_year``."""
+    """Read days, null if there is none.
+
+    Years of two digits end with ``last_year``.
+    """
     number = fields["y"].cast(pl.Int32)
     in_century = last_year - (last_year - number) % 100
     has_two_digits = fields["y"].str.len_chars() == 2
@@ -296,7 +319,7 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
 
 
 def _hours(fields: pl.DataFrame) -> pl.Series:
-    """Read hours of a day, with minutes and seconds as their fractions."""
+    """Read hours, with minutes and seconds as fractions."""
     clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
     half = fields["half"]
     in_afternoon = half.is_in(["p", "P"]).cast(pl.Int32)
@@ -305,7 +328,7 @@ def _hours(fields: pl.DataFrame) -> pl.Series:
 
 
 def _typed_moments(cells: pl.Series) -> _Moments:
-    """Read dates and times of such a type; the hour is that of their zone."""
+    """Read cells of a type of dates, in their own zone."""
     if not isinstance(cells.dtype, pl.Datetime):
         return _Moments(cells.cast(pl.Date, strict=False), null_cells(cells))
     local = cells.dt.replace_time_zone(None)
@@ -360,7 +383,7 @@ class TimesOfDay(Kind):
 
 
 def _clock_hours(cells: pl.Series) -> pl.Series:
-    """Read hours of the day from cells such as 12:30 or 2:30 pm, null if there is none."""
+    """Read hours from cells such as 12:30 or 2:30 pm."""
     if cells.dtype == pl.Time:
         return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
     if cells.dtype == pl.String:

@@ -1,4 +1,4 @@
-"""Numbers of the column kinds that were chosen by experiment, and what is known of a column."""
+"""Numbers of the column kinds that were chosen by experiment."""
 
 from __future__ import annotations
 

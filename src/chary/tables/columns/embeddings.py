@@ -16,7 +16,10 @@ _LARGEST = 1e18
 
 
 class Embeddings(Kind):
-    """A list of numbers in each cell, all of one length, as models for images or text make them."""
+    """A list of numbers in each cell, all of one length.
+
+    Models for images, sound or text make such lists.
+    """
 
     name = "embedding"
     one_scale = True
@@ -24,7 +27,10 @@ class Embeddings(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find lists of one length; an empty one, or one that lacks a number, counts as missing."""
+        """Find lists of one length.
+
+        An empty list, or one that lacks a number, counts as missing.
+        """
         lists = _as_lists(filled)
         if lists is None:
             return None
@@ -47,11 +53,14 @@ class Embeddings(Kind):
         return Column(filled.name, self.name, note, str(width), missing=n_unreadable > 0)
 
     def feature_names(self, column: Column) -> list[str]:
-        """Number the features from 1."""
+        """Name the features by their numbers."""
         return [f"{column.name} {i}" for i in range(1, int(column.form) + 1)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Read lists; all numbers of a list are NaN if one is missing or its length is another."""
+        """Read lists of the column's length.
+
+        All numbers of a list are NaN if one is missing, or if its length is another.
+        """
         width = int(column.form)
         numbers = np.full((len(cells), width), np.nan)
         lists = _as_lists(cells)
@@ -62,7 +71,7 @@ class Embeddings(Kind):
         return numbers
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
-        """Keep lists of another length, and cells that are no list of numbers."""
+        """Keep lists of another length, and cells without a list."""
         lists = _as_lists(numberless)
         if lists is None:
             return numberless
@@ -73,20 +82,23 @@ class Embeddings(Kind):
         return f"lists of {int(column.form):,} numbers"
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether the form of a column is a number of features that a table can have."""
+        """Tell whether the form of a column is a possible length."""
         form = column.form
         return form.isdecimal() and len(form) <= 4 and 1 <= int(form) <= MAX_COLUMNS
 
 
 def _as_lists(cells: pl.Series) -> pl.Series | None:
-    """Convert lists and arrays of numbers to lists of one type; None if the cells are neither."""
+    """Convert lists and arrays of numbers to one type.
+
+    None if the cells are neither.
+    """
     if not isinstance(cells.dtype, pl.List | pl.Array) or not cells.dtype.inner.is_numeric():
         return None
     return cells.cast(pl.List(pl.Float64))
 
 
 def _is_readable(lists: pl.Series, width: int) -> pl.Series:
-    """Tell which lists have ``width`` numbers, none of them missing or too large."""
+    """Tell which lists have ``width`` finite numbers, none too large."""
     is_fine = (pl.element().abs() < _LARGEST).fill_null(False)
     all_fine = lists.list.eval(is_fine.all()).list.first()
     return ((lists.list.len() == width) & all_fine).fill_null(False)

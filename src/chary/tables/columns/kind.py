@@ -1,4 +1,4 @@
-"""What a column is taken for, and what a kind of column must be able to do."""
+"""What a column is taken for, and what a kind of column can do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE_SAMPLE = 20_000  # cells that show how most cells of a column are written
 
 @dataclass(frozen=True)
 class Column:
-    """What a column was taken for: all that a model file says of it."""
+    """All that a model file says of a column."""
 
     name: str
     kind: str  # the name of a ``Kind``, or why the column is left out
@@ -53,7 +53,7 @@ class Column:
 
 
 class Kind:
-    """A kind of column; each is a subclass in a file of this folder.
+    """A kind of column.
 
     A kind makes k numbers of a cell. They are standardised later; missing ones are filled with
     their median and marked by a feature of their own. With ``one_scale``, distances between cells
@@ -69,7 +69,7 @@ class Kind:
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Describe the column if it is of this kind; None if not.
+        """Describe a column of this kind; None for any other.
 
         ``filled`` are the cells that hold something, of whatever type, and not all the same. A
         column is ``forced`` if the user said that it is of this kind.
@@ -81,28 +81,40 @@ class Kind:
         return [column.name]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        """Name each of the k numbers for a person, with the unit in which a person reads it."""
+        """Name each of the k numbers for a person, with its unit."""
         return [(name, NUMBER) for name in self.feature_names(column)]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Read cells as numbers (n, k), NaN if a cell is missing or written in another form."""
+        """Read cells as numbers (n, k).
+
+        They are NaN if a cell is missing or in another form than the column's.
+        """
         raise NotImplementedError
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
-        """Keep the cells in another form than the column's, of filled cells without a number."""
+        """Keep the cells that are in another form than the column's.
+
+        ``numberless`` are filled cells without a number.
+        """
         return numberless
 
     def expected(self, column: Column) -> str:
-        """Say how the cells of this column are written; a grouped kind is never asked."""
+        """Say how the cells of this column are written.
+
+        A grouped kind is never asked.
+        """
         raise NotImplementedError
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether this kind can read by what a model file says of a column."""
+        """Tell whether a model file describes a column in full."""
         return not column.form
 
 
 def sample_cells(cells: pl.Series, size: int) -> pl.Series:
-    """Sample ``size`` cells or somewhat more: the same ones in whatever order the rows are."""
+    """Sample ``size`` cells or somewhat more.
+
+    They are the same ones in any order of the rows.
+    """
     step = len(cells) // size
     if step < 2:
         return cells
@@ -116,7 +128,7 @@ def null_cells(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Se
 
 
 def unified(cells: pl.Series) -> pl.Series:
-    """Write text in one Unicode form, categories of a frame as text."""
+    """Write text in one Unicode form, and categories as text."""
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     return all_composed(cells)

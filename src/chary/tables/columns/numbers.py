@@ -1,4 +1,4 @@
-"""Columns of numbers, with whatever is written around them; and columns of yes and no."""
+"""Columns of numbers, also with units; and columns of yes and no."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Numbers(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find numbers in the form in which most cells can be read, or an identifier that counts."""
+        """Find numbers, or an identifier that counts the rows."""
         if filled.dtype == pl.Boolean or not len(filled):
             return None
         is_text = filled.dtype == pl.String
@@ -82,7 +82,7 @@ class Numbers(Kind):
         return read_numbers(cells, column.form).to_numpy()[:, None]
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
-        """Keep cells in another form, but no words that the labelled table has, too."""
+        """Keep cells in another form, except words seen before."""
         if numberless.dtype == pl.String:
             return numberless.filter(~numberless.is_in(column.categories))
         if numberless.dtype.is_numeric() and not Form.of(column.form).unit:
@@ -90,7 +90,7 @@ class Numbers(Kind):
         return numberless
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether the form of a column is one that ``Form`` writes, or once wrote."""
+        """Tell whether ``Form`` writes the form of a column, or once did."""
         return column.form in ("", *_OLD_FORMS) or Form.of(column.form).text == column.form
 
     def expected(self, column: Column) -> str:
@@ -120,7 +120,10 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
 
 
 def why_no_numbers(filled: pl.Series) -> str:
-    """Say why text is not read as numbers although most cells are numbers; empty if few are."""
+    """Say why text that holds mostly numbers is not numeric.
+
+    The reason is empty if few cells are numbers, or all.
+    """
     if filled.dtype != pl.String:
         return ""
     sample = sample_cells(filled, LARGE_SAMPLE)
@@ -137,7 +140,10 @@ def why_no_numbers(filled: pl.Series) -> str:
 
 
 def _find_best_form(filled: pl.Series, forced: bool) -> str:
-    """Find the plainest form in which the most cells of text can be read, "" if it has no marks."""
+    """Find the form that fits the most cells of text.
+
+    It is "" if plain numbers fit as many.
+    """
     n_unreadable = read_numbers(filled, "").null_count()
     if not n_unreadable:
         return ""
@@ -153,7 +159,7 @@ def _find_best_form(filled: pl.Series, forced: bool) -> str:
 
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
-    """Say how the numbers are written, if that is worth a word."""
+    """Say how the numbers are written."""
     notes = []
     if filled.dtype == pl.Duration:
         notes.append("in seconds")
@@ -197,7 +203,7 @@ class Booleans(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find truth values, or one pair of words, in upper or lower case."""
+        """Find truth values, or one pair of words."""
         if filled.dtype == pl.Boolean:
             return Column(filled.name, self.name, categories=("true",))
         if filled.dtype != pl.String:
@@ -210,7 +216,7 @@ class Booleans(Kind):
         return None
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Read numbers and truth values as they are; words not of the pair are missing."""
+        """Read numbers, truth values, and words of the pair."""
         if cells.dtype != pl.String:
             return Numbers().read(cells, column)
         yes = column.categories[0]
@@ -226,7 +232,7 @@ class Booleans(Kind):
         return numberless
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether a column has one word that is read as 1, of a known pair."""
+        """Tell whether a column has one word of a known pair."""
         return not column.form and len(column.categories) == 1 and column.categories[0] in _OPPOSITE
 
     def expected(self, column: Column) -> str:
@@ -234,16 +240,16 @@ class Booleans(Kind):
         return f"{'/'.join(column.categories)} or its opposite"
 
 
-# ---------------------------------------------------------------- numbers with something around them
+# ---------------------------------------------------------------- numbers and what is around them
 
 _SPACES = r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\s]+"
 _MINUS = r"[\u2212\u2012\u2013\ufe63\uff0d]"
 _APOSTROPHES = r"[\u2019\u02bc\u00b4`]"
 _NUMERAL = r"\d[\d.,' ]*\d(?:[eE][+-]?\d{1,3})?|\d+[.,]?(?:[eE][+-]?\d{1,3})?|[.,]\d+"
 _CURRENCY = (
-    r"(?:[A-Z]{0,3}[$€£¥\u20a0-\u20c0]|(?:AED|ARS|AUD|BDT|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|"
-    r"IDR|ILS|INR|ISK|JPY|KES|KRW|KZT|LKR|MAD|MXN|MYR|NGN|NOK|NZD|PEN|PHP|PKR|PLN|RMB|RON|RSD|RUB|SAR|SEK|SGD|THB|"
-    r"TRY|TWD|UAH|USD|VND|ZAR|Rs|Fr|SFr|kr|Kč|zł|Ft|lei)\.?)"
+    r"(?:[A-Z]{0,3}[$€£¥\u20a0-\u20c0]|(?:AED|ARS|AUD|BDT|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|"
+    r"EUR|GBP|HKD|HUF|IDR|ILS|INR|ISK|JPY|KES|KRW|KZT|LKR|MAD|MXN|MYR|NGN|NOK|NZD|PEN|PHP|PKR|PLN|"
+    r"RMB|RON|RSD|RUB|SAR|SEK|SGD|THB|TRY|TWD|UAH|USD|VND|ZAR|Rs|Fr|SFr|kr|Kč|zł|Ft|lei)\.?)"
 )
 _AFTER = r"[^\d\s\p{C}()+\-.,:;/<>=~'#*_|&!?\[\]{}@][^()\p{C}]{0,23}|/ ?\d{1,3}"
 _CELL = (
@@ -252,7 +258,10 @@ _CELL = (
 
 
 class _Marks(NamedTuple):
-    """The decimal mark, and the mark between thousands ("_" is a space)."""
+    """The decimal mark, and the mark between thousands.
+
+    "_" is a space.
+    """
 
     decimal: str
     thousands: str
@@ -288,7 +297,9 @@ _FACTORS_OF_MONEY = _FACTORS | {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
 
 @dataclass(frozen=True)
 class Form:
-    """How the numbers of a column are written; a model file keeps it as text.
+    """How the numbers of a column are written.
+
+    A model file keeps it as text.
 
     >>> form = Form(".", ",", "$")
     >>> form.text, Form.of(form.text) == form
@@ -321,7 +332,7 @@ class Form:
 
 
 def _find_form(filled: pl.Series) -> Form | None:
-    """Find the form in which most cells can be read, None if no cell holds a number."""
+    """Find the form of most numbers, None if there is none."""
     amounts = _split(filled).drop_nulls()
     if not len(amounts):
         return None
@@ -334,7 +345,10 @@ def _find_form(filled: pl.Series) -> Form | None:
 
 
 def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
-    """Read numbers, null if a cell is in another form or unit; zero needs no unit."""
+    """Read numbers, null if a cell is in another form.
+
+    Zero needs no unit.
+    """
     amounts = _split(cells)
     number = amounts["number"]
     has_form = number.str.contains(_pattern(_Marks(form.decimal, form.thousands)))
@@ -352,7 +366,10 @@ def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
 
 
 def _plain(cells: pl.Series) -> pl.Series:
-    """Write text with one kind of space, minus and apostrophe, and the sign of a number first."""
+    """Write text with one kind of space, minus and apostrophe.
+
+    The sign of a number comes first.
+    """
     for pattern, plain in (
         (_SPACES, " "),
         ("^ | $", ""),
@@ -367,7 +384,10 @@ def _plain(cells: pl.Series) -> pl.Series:
 
 
 def _split(cells: pl.Series) -> pl.DataFrame:
-    """Split cells into number, null if there is none, unit, and factor of words such as bn."""
+    """Split cells into number, unit, and factor of words such as bn.
+
+    The number is null if there is none.
+    """
     fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
     around = fields["before"].fill_null("") + "\n" + fields["after"].fill_null("")
     unit_of: dict[str, str] = {}
@@ -385,7 +405,7 @@ def _split(cells: pl.Series) -> pl.DataFrame:
 
 
 def _meaning(before: str, after: str) -> tuple[str, float]:
-    """Return the unit that words around a number mean, and their factor.
+    """Return the unit and the factor of words around a number.
 
     The unit of 1 day and 2 Days is one. Case and plural are ignored in words alone: MB/s is not
     Mb/s, and MWh is not mWh.
@@ -413,7 +433,7 @@ def _meaning(before: str, after: str) -> tuple[str, float]:
 
 
 def _singular(word: str) -> str:
-    """Write a word in lower case without the s of a plural."""
+    """Write a word in lower case and in the singular."""
     return re.sub("(?<=[^isu])s$", "", word.lower())
 
 
@@ -441,7 +461,9 @@ def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
 
 
 def _pattern(marks: _Marks) -> str:
-    """Write the pattern of numbers with these marks; 1,23,456 has two digits between commas.
+    """Write the pattern of numbers with these marks.
+
+    1,23,456 has two digits between commas.
 
     If no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a
     fraction.

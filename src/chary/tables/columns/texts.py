@@ -1,4 +1,4 @@
-"""Columns of free text: which ones say something, and what each cell is about, in topics.
+"""Columns of free text, and the topics that a cell is about.
 
 Cells are counted by their n-grams: words, pairs of words, and runs of letters. An n-gram with the
 code points c_i ... c_(j-1) has the number
@@ -39,7 +39,7 @@ _NAMING_TEXTS = 5_000
 
 
 class Texts(Kind):
-    """Words in each cell: comments, titles, names of more than one word, codes that return.
+    """Words in each cell: comments, titles, names, codes that return.
 
     A cell becomes a vector x of unit length with an entry for each n-gram,
 
@@ -79,7 +79,7 @@ class Texts(Kind):
         )
 
     def feature_names(self, column: Column) -> list[str]:
-        """Number the topics, and show their heaviest words."""
+        """Name the topics by number and heaviest words."""
         names = []
         for i, words in enumerate(column.categories, 1):
             in_brackets = f" ({words})" if words else ""
@@ -92,7 +92,10 @@ class Texts(Kind):
         return [(f"{column.name}, about: {topic}", TOPIC) for topic in topics]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
-        """Measure how far each cell is about each topic; 0 if it has no n-gram that was seen."""
+        """Measure how far each cell is about each topic.
+
+        It is 0 if no n-gram of the cell was seen in ``find``.
+        """
         cells = texts(cells)
         places = column.learned["places"]
         topics = column.learned["topics"]
@@ -111,7 +114,7 @@ class Texts(Kind):
         return "text"
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether places are in order, each with a weight and topics, and topics have names."""
+        """Tell whether a column's arrays fit together and its topics have names."""
         places, weights, topics = (column.learned[name] for name in self.learns)
         has_types = places.dtype == np.uint32 and weights.dtype == topics.dtype == np.float32
         has_shapes = (
@@ -144,7 +147,7 @@ def _sample_texts(filled: pl.Series) -> pl.DataFrame:
 
 
 def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _FrequentNgrams:
-    """Choose the most frequent n-grams, of those in more than one row if there are any."""
+    """Choose the most frequent n-grams of several rows, if there are any."""
     rows = sample["rows"].to_numpy().astype(float)
     counts = vstack(list(count_ngrams(sample["value"])), format="csr")
     rows_of_entries = np.repeat(rows, np.diff(counts.indptr))
@@ -160,7 +163,7 @@ def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _Frequen
 
 
 def _weigh(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
-    """Weigh the logarithms of counts, in rows of unit length (or empty)."""
+    """Weigh logarithms of counts, in rows of unit length."""
     data = (1 + np.log(counts.data)) * weights[counts.indices]
     squares = csr_matrix((data**2, counts.indices, counts.indptr), counts.shape)
     lengths = np.sqrt(squares.sum(axis=1).A1)
@@ -169,7 +172,10 @@ def _weigh(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
 
 
 def _topics(ngrams: _FrequentNgrams, rows: NDArray[np.uint32], hints: Hints) -> NDArray[np.float32]:
-    """Compute the leading right singular vectors (m, k), the heaviest entry of each positive."""
+    """Compute the leading right singular vectors (m, k).
+
+    The heaviest entry of each is positive.
+    """
     defaults = hints.defaults
     n_for_classes = int(defaults.topics_per_class * hints.n_classes)
     n_topics = min(defaults.max_topics, max(defaults.min_topics, n_for_classes))
@@ -186,7 +192,7 @@ def _topics(ngrams: _FrequentNgrams, rows: NDArray[np.uint32], hints: Hints) -> 
 def _name_topics(
     sample: pl.DataFrame, ngrams: _FrequentNgrams, topics: NDArray[np.float32]
 ) -> tuple[str, ...]:
-    """Name each topic by its heaviest words, of those that stand in several rows."""
+    """Name each topic by its heaviest words."""
     step = max(1, len(sample) // _NAMING_TEXTS)
     sample = sample.gather_every(step)
     letters = Letters(normalized(sample["value"]))
@@ -199,10 +205,10 @@ def _name_topics(
     fewest_rows = np.maximum(_NAMING_ROWS, ngrams.n_rows[nearest] / 2)
     can_name = (ngrams.places[nearest] == places) & (n_rows >= fewest_rows)
 
-    start, stop = letters.word_bounds()
     names = []
     for i in first[can_name].tolist():
-        names.append(letters.text[start[i] : stop[i]][:_NAMING_LETTERS])
+        word_letters = letters.text[letters.word_start[i] : letters.word_stop[i]]
+        names.append(word_letters[:_NAMING_LETTERS])
     weights = np.abs(topics[nearest[can_name]])  # (words, k)
     heaviest = np.argsort(-weights, axis=0, kind="stable")[:_NAMING_WORDS]
     return tuple(", ".join(names[i] for i in column) for column in heaviest.T.tolist())
@@ -222,7 +228,7 @@ _AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
 
 
 def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> Column | None:
-    """Leave out text that names the rows, or holds digits in a form that is not read."""
+    """Leave out names of rows, and digits in an unknown form."""
     sample = _sample_beginnings(filled)
     n_unique = filled.is_unique().sum()
     is_repeated = n_unique <= (1 - defaults.repeated_values_share) * len(filled)
@@ -238,7 +244,7 @@ def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) ->
 
 
 def _sample_beginnings(filled: pl.Series) -> pl.Series:
-    """Sample the beginnings of distinct values, whatever the order of the rows."""
+    """Sample the beginnings of distinct values."""
     different = filled.unique()
     if len(different) > _LOOKED_AT:
         order = different.hash(seed=0).arg_sort()
@@ -247,7 +253,10 @@ def _sample_beginnings(filled: pl.Series) -> pl.Series:
 
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
-    """Tell whether most cells have several words, which repeat, but not the same in every cell."""
+    """Tell whether most cells have several words that repeat.
+
+    If all cells have the same words, they say nothing.
+    """
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
     pieces = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell")
     words = pieces.explode("word").with_columns(pl.col("word").str.strip_chars(_AROUND))
@@ -288,7 +297,7 @@ class Ngrams(NamedTuple):
 def count_ngrams(
     cells: pl.Series, columns: NDArray[np.int32] | None = None, width: int = _N_PLACES
 ) -> Iterator[csr_matrix]:
-    """Count n-grams (cells of a chunk, width) in single precision, chunk by chunk.
+    """Count n-grams (cells of a chunk, width), chunk by chunk.
 
     A chunk has some million letters. ``columns`` maps a place to a column, or to -1 if it has none;
     without it the columns are the places.
@@ -313,9 +322,11 @@ def count_ngrams(
 
 
 def normalized(cells: pl.Series) -> pl.Series:
-    """Write text in one Unicode form, without invisible letters, and with single blanks; no null.
+    r"""Write text in one Unicode form, with single blanks.
 
-    >>> normalized(pl.Series(["\\ufb01ne\\u3000 day ", None])).to_list()
+    Invisible letters are left out, and null is empty.
+
+    >>> normalized(pl.Series(["\ufb01ne\u3000 day ", None])).to_list()
     ['fine day', '']
     """
     short = cells.str.slice(0, _MAX_LETTERS).fill_null("")
@@ -324,7 +335,7 @@ def normalized(cells: pl.Series) -> pl.Series:
 
 
 class Letters:
-    """All letters of some cells in one row, with what is needed to number any run of them."""
+    """All letters of some cells in one row, to number their n-grams."""
 
     def __init__(self, cells: pl.Series) -> None:
         self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
@@ -337,8 +348,14 @@ class Letters:
         self._sums = np.concatenate([[np.uint64(0)], sums])  # S_0, S_1, ...
         self._shift = _powers(_INVERSE, len(codes))  # B^-i
 
+        # Words are runs of letters, digits and the marks on them.
+        inside = np.concatenate([[False], _in_words(self.codes), [False]])
+        bounds = np.flatnonzero(inside[1:] != inside[:-1])
+        self.word_start = bounds[::2]
+        self.word_stop = bounds[1::2]
+
     def runs(self, n: int) -> Ngrams:
-        """Find runs of ``n`` letters within a word and the blanks before and after it."""
+        """Find runs of ``n`` letters in words and the blanks around them."""
         n_runs = max(0, len(self.codes) - n + 1)
         is_run = ~(self.blank[:n_runs] & self.blank[1 : 1 + n_runs])
         for inner in range(1, n - 1):
@@ -346,28 +363,21 @@ class Letters:
         start = np.flatnonzero(is_run)
         return Ngrams(self.cell[start], _places(self._numbers(start, start + n), n))
 
-    def word_bounds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Find where words begin and end: runs of letters, digits and the marks on them."""
-        inside = np.concatenate([[False], _in_words(self.codes), [False]])
-        bounds = np.flatnonzero(inside[1:] != inside[:-1])
-        return bounds[::2], bounds[1::2]
-
     def words(self) -> Ngrams:
         """Find words."""
-        start, stop = self.word_bounds()
-        return Ngrams(self.cell[start], _places(self._numbers(start, stop), 0))
+        numbers = self._numbers(self.word_start, self.word_stop)
+        return Ngrams(self.cell[self.word_start], _places(numbers, 0))
 
     def word_pairs(self) -> Ngrams:
         """Find words with the next word of the same cell."""
-        start, stop = self.word_bounds()
-        numbers = self._numbers(start, stop)
-        cell = self.cell[start]
+        numbers = self._numbers(self.word_start, self.word_stop)
+        cell = self.cell[self.word_start]
         is_pair = cell[1:] == cell[:-1]
         pairs = numbers[:-1] * _MIX + numbers[1:]
         return Ngrams(cell[1:][is_pair], _places(pairs[is_pair], 1))
 
     def _numbers(self, start: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """Number the n-grams between ``start`` and ``stop``: h of the formula above."""
+        """Compute the numbers h of n-grams, by the formula above."""
         return (self._sums[stop] - self._sums[start]) * self._shift[start]
 
 
@@ -379,7 +389,7 @@ def _powers(base: int, n: int) -> NDArray[np.uint64]:
 
 
 def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
-    """Mix numbers and return their leading bits, which differ between kinds of n-grams."""
+    """Mix numbers with a ``kind``, and return their leading bits."""
     mixed = (numbers + np.uint64(kind)) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(32))) * _MIX
     return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)
