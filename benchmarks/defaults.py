@@ -16,8 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary import MixedEnsembleClassifier
-from chary.labelling.diagnose import STRONG, Prepared, diagnose_rows, prepare
-from chary.labelling.learn import columns_beyond_labels
+from chary.labelling.diagnose import Prepared, diagnose_rows, prepare
+from chary.labelling.rules import leave_out_columns_beyond_labels
 from chary.method.labels import Labels
 from chary.tables import open_source
 
@@ -64,17 +64,21 @@ def change(
     every = np.full(len(truth), -1, dtype=np.intp)
     every[labeled] = codes
     labels = Labels(classes, every, labeled)
-    if len(classes) < 2 or not (left_out := columns_beyond_labels(prepared, labels, labeled, seed)):
+    if len(classes) < 2:
         return 0.0
-    if diagnose_rows(prepared.X, labeled, random_state=seed).verdict != STRONG:
+    diagnosis = diagnose_rows(prepared.X, labeled, random_state=seed)
+    left_out = leave_out_columns_beyond_labels(prepared, labels, labeled, diagnosis, seed=seed)
+    if left_out is None:
         return 0.0
     rest = np.random.default_rng(seed).permutation(np.flatnonzero(~labeled))[:SCORED]
     part = np.concatenate([np.flatnonzero(labeled), rest])
     right = []
-    for X in (prepared.X, prepared.without(left_out).X):
+    for X in (prepared.X, prepared.without(left_out.notes).X):
         model = MixedEnsembleClassifier(random_state=seed).fit(X[part], labels.subset(part))
         right.append(100 * np.mean(model.predict(X[rest]) == truth[rest]))
-    print(f"{name}: {right[0]:.1f} -> {right[1]:.1f} without {', '.join(left_out)}", flush=True)
+    print(
+        f"{name}: {right[0]:.1f} -> {right[1]:.1f} without {', '.join(left_out.notes)}", flush=True
+    )
     return float(right[1] - right[0])
 
 

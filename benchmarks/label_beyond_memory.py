@@ -20,7 +20,6 @@ import tempfile
 import warnings
 from pathlib import Path
 from time import perf_counter, process_time, sleep
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -28,6 +27,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from chary.labelling import label_table
+from chary.labelling.defaults import Defaults
 from chary.options import LabelOptions
 from chary.tables import open_source, read_table
 from studies import COLLECTION, TableFacts, labelled_rows
@@ -194,8 +194,7 @@ def _accuracies(frame: pl.DataFrame, facts: TableFacts, how: str, seed: int) -> 
         for n in SAMPLES:
             out, table = io.BytesIO(), open_source(path)
             asked = LabelOptions(target=facts.target, seed=seed, memory=4 << 30)
-            with patch("chary.labelling.label.SAMPLE", n):
-                label_table(table, asked, file=out)
+            label_table(table, asked, file=out, defaults=Defaults(sample_rows=n))
             found.append(right(pl.read_parquet(out.getvalue())["chary_label"]))
     return found
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
-from chary.labelling.label import suspect_labels
+from chary.labelling.rows_to_check import suspect_labels
 from chary.method.held_out import HeldOut, held_out
 from chary.tables import TablePreparation
 from studies import COLLECTION, TableFacts, labelled_rows

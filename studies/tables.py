@@ -17,7 +17,8 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from chary.audit import at_least, score
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.labelling.learn import LEARNERS, WITH_AUDIT, fit_learner
+from chary.labelling.learn import fit_learner
+from chary.labelling.learners import WITH_AUDIT, learners
 from chary.method import confidence_auroc, risk_coverage_curve
 from chary.options import LabelOptions
 from studies import figures
@@ -68,9 +69,9 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
         return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
-    choice, model, _ = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
-    found = labels_of(model, draw, draw.scored(draw.audited(0)), start)
-    return found._replace(said={"verdict": diagnosis.verdict, "learner": choice.name})
+    fitted = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    found = labels_of(fitted.classifier, draw, draw.scored(draw.audited(0)), start)
+    return found._replace(said={"verdict": diagnosis.verdict, "learner": fitted.choice.name})
 
 
 def informed(draw: Draw, rounds: int) -> Labelled:
@@ -94,7 +95,7 @@ def learner(draw: Draw, name: str, audited: int = 0, rounds: int | None = None) 
 
 def _learn(draw: Draw, name: str, rounds: int, more: NDArray[np.intp], **changes: Any) -> Labelled:
     start = process_time()
-    model = LEARNERS[name].classifier(rounds, draw.seed).set_params(**changes)
+    model = learners()[name].classifier(rounds, draw.seed).set_params(**changes)
     return labels_of(model.fit(draw.X, draw.labels(more)), draw, draw.scored(more), start)
 
 
@@ -130,7 +131,7 @@ def _levels(
     outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]
 ) -> Reports:
     """How often held-out labels as confident as the surest rows were wrong, its limit, and how many rows were."""
-    rest, judged, levels = outcome.counts.rest, outcome.held_out, []
+    rest, judged, levels = outcome.counts.new, outcome.held_out, []
     for share in _SHARES:
         threshold = float(rest.smallest(rest.n - max(1, round(share * rest.n))))
         correct = judged.correct[np.round(judged.confidence, 4) >= threshold]
@@ -304,7 +305,7 @@ METHODS = {
     AUTO: Method(automatic, title="chary label"),
     **{
         f"ours-{name}": Method(learner, {"name": name}, f"chary, {name}")
-        for name in LEARNERS
+        for name in learners()
         if name != AUTO
     },
     "ours-mixed-5": Method(learner, {"name": "mixed", "rounds": 5}, "chary, mixed, 5 rounds"),

@@ -50,19 +50,20 @@ def quick_learners():
     """The learners of ``chary label`` with few trees and short training, where nothing shown depends on it."""
     from sklearn.ensemble import ExtraTreesClassifier
 
+    import chary.labelling.learners
     import chary.method.mixture
-    from chary.labelling.learn import LEARNERS
 
-    network = LEARNERS["network"]
     with pytest.MonkeyPatch.context() as patch:
         few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
         patch.setattr(chary.method.mixture, "ExtraTreesClassifier", few)
         boosting = chary.method.mixture.boosted_trees
         patch.setattr(
-            chary.method.mixture, "boosted_trees", lambda: boosting().set_params(max_iter=5)
+            chary.method.mixture,
+            "boosted_trees",
+            lambda numbers: boosting(numbers).set_params(max_iter=5),
         )
-        short = network._replace(estimator=partial(network.estimator, n_steps=150))
-        patch.setitem(LEARNERS, "network", short)
+        short = partial(chary.labelling.learners.DiverseEnsembleClassifier, n_steps=150)
+        patch.setattr(chary.labelling.learners, "DiverseEnsembleClassifier", short)
         yield
 
 

@@ -33,7 +33,7 @@ from chary.labelling import (
 )
 from chary.labelling.drift import RowComparison, compare_with_reference, count_events
 from chary.labelling.explain import Explainer, explainer
-from chary.labelling.label import write_rows_to_check
+from chary.labelling.rows_to_check import write_rows_to_check
 from chary.model_file import model_bytes
 from chary.options import AUDIT_SIZE, DiagnoseOptions, JudgeOptions, LabelOptions
 from chary.report import (

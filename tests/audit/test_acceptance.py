@@ -231,18 +231,18 @@ def audit_with(confidence, error):
 def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
     labeled = np.array([True, False, False, False, False])
     confidence = np.array([1.0, 0.60906, 0.6091, 0.7, 0.2])
-    settled = np.array(
+    confirmed = np.array(
         [True, True, True, False, True]
     )  # the model would not give the fourth label again
     audited = np.append(np.linspace(0.7, 1, 40), 0.6091)
-    found = acceptable(audit_with(audited, 0.1), labeled, confidence, settled)
+    found = acceptable(audit_with(audited, 0.1), labeled, confidence, confirmed)
     assert found.tolist() == [True, True, True, False, False]
     assert (
-        acceptable(audit_with(audited, 0.001), labeled, confidence, settled).tolist()
+        acceptable(audit_with(audited, 0.001), labeled, confidence, confirmed).tolist()
         == labeled.tolist()
     )
-    assert acceptable(audit_with(audited, None), labeled, confidence, settled) is None
-    assert acceptable(None, labeled, confidence, settled) is None
+    assert acceptable(audit_with(audited, None), labeled, confidence, confirmed) is None
+    assert acceptable(None, labeled, confidence, confirmed) is None
 
 
 @pytest.mark.parametrize("error", [0, 1, float("nan"), "10%", True])

@@ -7,15 +7,17 @@ import os
 import re
 import sys
 import zipfile
+from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 import polars as pl
 import pytest
 
-import chary.labelling.label
+import chary.labelling
 import chary.model_file
 from chary.audit.labels_under_test import read_labels_under_test
+from chary.labelling.defaults import Defaults
 from chary.options import JudgeOptions
 from chary.tables import Source, open_source, read_table
 
@@ -448,7 +450,8 @@ def test_a_table_in_parts_learns_from_a_sample_and_can_be_written_in_other_forma
 ):
     path = large_table(tmp_path / "t.csv")
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: True)
-    monkeypatch.setattr("chary.labelling.label.SAMPLE", 200)
+    few_rows = partial(chary.labelling.label_table, defaults=Defaults(sample_rows=200))
+    monkeypatch.setattr(chary.labelling, "label_table", few_rows)
     asked = ("--format", "parquet", "--check-sheet", "--probabilities", "--learner", "linear")
     code, out, err = run("label", path, "-t", "y", *asked)
     assert (code, err) == (0, "")

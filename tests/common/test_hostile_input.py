@@ -23,11 +23,11 @@ import safetensors.numpy
 from sklearn.ensemble import ExtraTreesClassifier
 from threadpoolctl import threadpool_limits
 
+import chary.labelling.learners
 import chary.method.mixture
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
 from chary.labelling import label_table
-from chary.labelling.learn import LEARNERS
 from chary.method.labels import Labels
 from chary.model_file import ModelFileError, load_model, save_model
 from chary.options import LabelOptions
@@ -49,7 +49,7 @@ def short_training():
     """
     short = partial(DiverseEnsembleClassifier, n_steps=3)
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
-        patch.setitem(LEARNERS, "network", LEARNERS["network"]._replace(estimator=short))
+        patch.setattr(chary.labelling.learners, "DiverseEnsembleClassifier", short)
         patch.setattr(
             chary.method.mixture,
             "ExtraTreesClassifier",

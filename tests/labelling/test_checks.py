@@ -4,7 +4,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
-from chary.labelling.label import rows_to_label, suspect_labels
+from chary.labelling.defaults import Defaults
+from chary.labelling.rows_to_check import rows_to_check, suspect_labels
 from chary.method.held_out import HeldOut, held_out
 
 
@@ -67,12 +68,12 @@ def test_swapped_labels_are_found_and_their_rows_are_named():
     np.testing.assert_allclose(found.probability[found.correct], found.own[found.correct])
 
 
-def test_rows_to_label_are_unlabelled_distinct_doubtful_and_spread_out():
+def test_rows_to_check_are_unlabelled_distinct_doubtful_and_spread_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     labeled = X[:, 0] > 1
     confidence = rng.random(600)
-    rows = rows_to_label(X, labeled, confidence, k=20, random_state=0)
+    rows = rows_to_check(X, labeled, confidence, Defaults(n_rows_to_check=20))
     assert len(set(rows.tolist())) == 20
     assert not labeled[rows].any()
     assert confidence[rows].mean() < 0.4
@@ -89,10 +90,10 @@ def test_rows_to_label_are_unlabelled_distinct_doubtful_and_spread_out():
     )
 
 
-def test_rows_to_label_gives_what_there_is():
+def test_rows_to_check_gives_what_there_is():
     X = np.random.default_rng(0).normal(size=(20, 5))
     for n_unlabeled in (0, 3):
         labeled = np.arange(20) >= n_unlabeled
-        assert sorted(rows_to_label(X, labeled, np.zeros(20), k=5, random_state=0)) == list(
+        assert sorted(rows_to_check(X, labeled, np.zeros(20), Defaults(n_rows_to_check=5))) == list(
             range(n_unlabeled)
         )

@@ -16,6 +16,7 @@ from sklearn.metrics import roc_auc_score
 
 from chary.labelling import diagnose as diagnostics
 from chary.labelling import diagnose_table, label_table
+from chary.labelling.defaults import DEFAULTS
 from chary.labelling.diagnose import (
     MILD,
     REPRESENTATIVE,
@@ -162,9 +163,9 @@ def test_no_varying_feature_no_shift():
 
 
 def test_the_verdict_needs_significance_and_its_degree_the_auc():
-    assert diagnostics._verdict(Separation(0.9, 0.02)) == REPRESENTATIVE
-    assert diagnostics._verdict(Separation(0.6, 0.01)) == MILD
-    assert diagnostics._verdict(Separation(0.75, 0.01)) == STRONG
+    assert diagnostics._verdict(Separation(0.9, 0.02), DEFAULTS) == REPRESENTATIVE
+    assert diagnostics._verdict(Separation(0.6, 0.01), DEFAULTS) == MILD
+    assert diagnostics._verdict(Separation(0.75, 0.01), DEFAULTS) == STRONG
 
 
 def test_the_sentence_says_why_and_what_to_do():

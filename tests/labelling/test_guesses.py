@@ -192,7 +192,7 @@ def test_the_model_must_have_five_more_rows_right_than_the_column(only_model, on
     guess_column = GuessColumn(
         "llm", np.zeros(1, np.intp), np.zeros((1, 1), np.float32), np.array(["a"])
     )
-    figures = compare_guesses(guess_column, *held, audited=True)
+    figures = compare_guesses(guess_column, *held, True)
     assert figures.kept == kept
     assert (figures.n, figures.model_right, figures.column_right) == (
         len(model),

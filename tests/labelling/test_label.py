@@ -3,7 +3,6 @@
 import io
 from dataclasses import replace
 from datetime import timedelta
-from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -15,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from chary import MixedEnsembleClassifier
 from chary.audit import draw
 from chary.labelling import label, label_table, predict_table
-from chary.labelling.label import write_rows_to_check
-from chary.labelling.learn import LEARNERS, NETWORK
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.labelling.rows_to_check import write_rows_to_check
 from chary.method import default_members, labels
 from chary.method.held_out import HeldOut
 from chary.model_file import ModelFileError, load_model, save_model
@@ -258,11 +257,12 @@ def test_labels_like_the_rest_are_learned_by_unlike_learners_and_nothing_is_acce
     assert set(fair.source) == {"given", "predicted"}
 
 
-def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled(monkeypatch):
-    monkeypatch.setitem(LEARNERS, "linear", LEARNERS["linear"]._replace(most_rows=50))
+def test_of_a_large_table_a_part_takes_part_and_all_rows_are_labelled():
     prior = {"=yes": 0.3, "no": 0.7}
     told = label_table(
-        table(n=400), LabelOptions.of(target="y", learner="linear", rounds=1, class_prior=prior)
+        table(n=400),
+        LabelOptions.of(target="y", learner="linear", rounds=1, class_prior=prior),
+        defaults=Defaults(fit_rows=50),
     )
     assert told.model[-1].history_[0]["n_pool"] == 50
     assert (told.codes == 0).sum() == 120  # the prior is met on all rows all the same
@@ -315,12 +315,15 @@ def test_a_class_that_only_the_audit_found_is_learned(tmp_path, new):
 
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
-    monkeypatch.setitem(LEARNERS, NETWORK, LEARNERS[NETWORK]._replace(held_out_rows=30))
     monkeypatch.setattr(
         "chary.labelling.learn.held_out",
         lambda model, X, labels, **rest: seen.append(labels) or nothing,
     )
-    label_table(table(biased=True), LabelOptions.of(target="y", rounds=0, learner="network"))
+    label_table(
+        table(biased=True),
+        LabelOptions.of(target="y", rounds=0, learner="network"),
+        defaults=Defaults(network_held_out_rows=30),
+    )
     assert (seen[0].labeled.sum(), (~seen[0].labeled).sum()) == (40, 30)
 
 
@@ -494,10 +497,11 @@ def path_of_table(tmp_path):
 
 def in_parts(path, memory=MEMORY, sample=10_000, progress=lambda step: None, **asked):
     file, options = io.BytesIO(), LabelOptions.of(target="y", memory=memory, **asked)
-    with patch("chary.labelling.label.SAMPLE", sample):
-        return label_table(
-            open_source(path), options, file=file, progress=progress
-        ), file.getvalue()
+    defaults = replace(DEFAULTS, sample_rows=sample)
+    result = label_table(
+        open_source(path), options, file=file, progress=progress, defaults=defaults
+    )
+    return result, file.getvalue()
 
 
 def at_once(path, **asked):

@@ -10,18 +10,15 @@ from sklearn.linear_model import LogisticRegression
 import chary
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.labelling import Diagnosis
+from chary.labelling.defaults import Defaults
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
-from chary.labelling.learn import (
-    LEARNERS,
-    MIXED,
-    NETWORK,
-    _hold_out,
-    choose_learner,
-    collapsed,
-    columns_beyond_labels,
-    fit_learner,
-    prior_of_part,
-    useless_texts,
+from chary.labelling.learn import _hold_out, choose_learner, fit_learner, prior_of_part
+from chary.labelling.learners import MIXED, NETWORK, learners
+from chary.labelling.rules import (
+    hand_over_to_network,
+    leave_out_columns_beyond_labels,
+    leave_out_useless_texts,
+    predict_out_of_fold,
     weigh_members,
 )
 from chary.method.labels import Labels
@@ -47,8 +44,7 @@ def test_what_is_known_decides_who_learns():
     for found, learner, rounds in known:
         choice = choose_learner(found)
         assert (choice.name, choice.rounds) == (learner, rounds)
-        assert choice.learner is LEARNERS[learner]
-        assert choice.learner.words
+        assert choice.learner.words == learners()[learner].words
         assert bool(choice.why) == (learner != "mixed")
 
 
@@ -61,7 +57,7 @@ def test_who_is_asked_for_learns_and_rounds_that_are_asked_for_are_taken():
 
 def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
     for name, kind in ((NETWORK, DiverseEnsembleClassifier), (MIXED, MixedEnsembleClassifier)):
-        classifier = LEARNERS[name].classifier(3, seed=7, class_prior="labeled")
+        classifier = learners()[name].classifier(3, seed=7, class_prior="labeled")
         assert isinstance(classifier.estimator, kind)
         assert (classifier.max_rounds, classifier.class_prior, classifier.unlabeled) == (
             3,
@@ -69,7 +65,7 @@ def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
             None,
         )
         assert classifier.random_state == classifier.estimator.random_state == 7
-        assert classifier.max_pool == LEARNERS[name].most_rows
+        assert classifier.max_pool == learners()[name].most_rows
 
 
 def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empty_means_unlabelled():
@@ -91,15 +87,20 @@ def two_ends(noise):
     return x[:, None], Labels(np.array(["a", "b"]), codes, codes >= 0)
 
 
+def collapse(model, X, labels, out_of_fold_codes):
+    return hand_over_to_network(model, X, labels, out_of_fold_codes, diagnosis(STRONG))
+
+
 @pytest.mark.parametrize("noise", [False, True])
 def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_it_too(noise):
     X, labels = two_ends(noise)
     model = SimpleNamespace(predict=lambda X: np.full(len(X), "b"))
-    found = weigh_members(X, labels).out_of_fold
-    assert collapsed(model, X, labels, found) is not noise
-    assert not collapsed(
-        SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X))), X, labels, found
-    )
+    found = fit_learner(X, labels, diagnosis(MILD)).out_of_fold
+    shares = np.bincount(labels.codes[labels.labeled]) / labels.labeled.sum()
+    codes = found.predicted(0.0, np.log(shares))
+    assert (collapse(model, X, labels, codes) is None) is noise
+    even = SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X)))
+    assert collapse(even, X, labels, codes) is None
 
 
 def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():
@@ -108,12 +109,9 @@ def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse
     X = np.where(codes < 0, 0, codes)[:, None] + 0.01 * rng.normal(size=(340, 1))
     labels = Labels(np.array(["a", "b", "c"]), codes, codes >= 0)
     found = codes[:40]
-    assert not collapsed(
-        SimpleNamespace(predict=lambda X: np.resize(["a", "b", "c"], len(X))), X, labels, found
-    )
-    assert not collapsed(
-        SimpleNamespace(predict=lambda X: np.resize(["b", "c"], len(X))), X, labels, found
-    )
+    for classes in (["a", "b", "c"], ["b", "c"]):
+        even = SimpleNamespace(predict=lambda X, classes=classes: np.resize(classes, len(X)))
+        assert collapse(even, X, labels, found) is None
 
 
 def partly(codes, n_labeled):
@@ -124,7 +122,7 @@ def partly(codes, n_labeled):
 def test_a_member_that_fails_on_held_out_labels_counts_less_but_never_nothing():
     X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
     labels = partly((X[:, 0] * X[:, 1] > 0).astype(int), 150)  # no straight line tells these apart
-    weights = weigh_members(X, labels).weights
+    weights = weigh_members(predict_out_of_fold(learners()[MIXED], X, labels, 0)).weights
     assert weights.sum() == pytest.approx(1)
     assert 0.02 < weights[0] < 0.15  # 0.25 by itself
     assert weights[1] + weights[2] > 0.85
@@ -135,16 +133,15 @@ def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
     labels = partly((X[:, 0] > 0.3 * X[:, 1]).astype(int), 60)
     for told in ({}, {"class_prior": {"a": 0.7, "b": 0.3}}, {"aim": "balanced"}):
         options = LabelOptions.of(target="y", seed=1, **told)
-        choice, _, tried = fit_learner(X, labels, diagnosis(STRONG), seed=1, **told)
-        (one, judges), (other, _) = (
-            _hold_out(choice, X, labels, options, 300, how) for how in (tried, None)
-        )
+        fitted = fit_learner(X, labels, diagnosis(STRONG), seed=1, **told)
+        one, fold_models = _hold_out(fitted, X, labels, options, 300)
+        other, _ = _hold_out(fitted._replace(out_of_fold=None), X, labels, options, 300)
         assert (one.prediction.tolist(), one.rows.tolist()) == (
             other.prediction.tolist(),
             other.rows.tolist(),
         )
         np.testing.assert_allclose(one.confidence, other.confidence)
-        assert sorted(np.concatenate([rows for _, rows in judges])) == list(range(60))
+        assert sorted(np.concatenate([rows for _, rows in fold_models])) == list(range(60))
 
 
 def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class():
@@ -152,10 +149,10 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
     X, codes = rng.normal(size=(600, 4)), (rng.random(600) < 0.3).astype(int)
     labels = partly(codes, 100)
     strong = diagnosis(STRONG)
-    choice, model, _ = fit_learner(X, labels, strong)
+    choice, model, *_ = fit_learner(X, labels, strong)
     assert choice.name == "mixed"
     assert choice.lean == 2
-    plain = LEARNERS["mixed"].classifier(0, 0).fit(X, labels)
+    plain = learners()["mixed"].classifier(0, 0).fit(X, labels)
     right, before = (
         np.mean(np.asarray(m.predict(X[100:])) == np.array(["a", "b"])[codes[100:]])
         for m in (model, plain)
@@ -164,9 +161,10 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
     assert (
         right >= np.mean(codes[100:] == 0) - 0.01
     )  # as good as the most frequent class, if nothing can be known
-    assert fit_learner(X, labels, strong, aim="balanced")[0].lean == 0
-    assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5})[0].lean == 0
-    assert weigh_members(np.column_stack([codes, codes]) + X[:, :2] / 4, labels).lean == 0
+    assert fit_learner(X, labels, strong, aim="balanced").choice.lean == 0
+    assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5}).choice.lean == 0
+    telling = np.column_stack([codes, codes]) + X[:, :2] / 4
+    assert fit_learner(telling, labels, strong).choice.lean == 0
 
 
 def test_texts_are_left_out_only_where_held_out_labels_are_guessed_better_without():
@@ -195,9 +193,10 @@ def test_texts_are_left_out_only_where_held_out_labels_are_guessed_better_withou
     for truth, expected in ((x > 0, ["text"]), (word, [])):
         labels = partly(truth.astype(int), 80)
         prepared = prepare(Table(pl.DataFrame({"x": x, "text": texts, "y": truth}), "t"), "y")
-        left_out = useless_texts(prepared, labels)
-        assert list(left_out) == expected
-        assert prepared.without(left_out).X.shape[1] == (1 if expected else prepared.X.shape[1])
+        left_out = leave_out_useless_texts(prepared, labels)
+        assert ([] if left_out is None else list(left_out.notes)) == expected
+        if expected:
+            assert prepared.without(left_out.notes).X.shape[1] == 1
 
 
 def part_of_many(n_others):
@@ -280,10 +279,10 @@ def test_a_column_that_leaves_the_shares_as_they_are_stays_wherever_the_labels_e
     prepared = prepare(Table(frame, "t"), "y")
     labeled = np.arange(1000) < 126
     labels = Labels(np.array(["no", "yes"]), np.where(labeled, truth == "yes", -1), labeled)
-    assert columns_beyond_labels(prepared, labels, labeled) == {}
+    assert leave_out_columns_beyond_labels(prepared, labels, labeled, diagnosis(STRONG)) is None
 
 
-def test_a_column_that_decides_the_labels_stays_even_if_no_label_is_near(monkeypatch):
+def test_a_column_that_decides_the_labels_stays_even_if_no_label_is_near():
     """Only customers who come very often or never have answered; the others lie between them."""
     rng = np.random.default_rng(0)
     visits, plan = rng.gamma(2, 2, 300).round(1), rng.choice(["basic", "gold"], 300)
@@ -291,6 +290,7 @@ def test_a_column_that_decides_the_labels_stays_even_if_no_label_is_near(monkeyp
     labeled = np.abs(visits - 4) > 2.5
     prepared = prepare(Table(pl.DataFrame({"visits": visits, "plan": plan, "y": leaves}), "t"), "y")
     labels = Labels(np.array(["no", "yes"]), np.where(labeled, leaves, -1), labeled)
-    assert columns_beyond_labels(prepared, labels, labeled) == {}
-    monkeypatch.setattr("chary.labelling.learn._MUCH_WORSE", np.inf)  # what keeps it
-    assert list(columns_beyond_labels(prepared, labels, labeled)) == ["visits"]
+    data = prepared, labels, labeled, diagnosis(STRONG)
+    assert leave_out_columns_beyond_labels(*data) is None
+    left_out = leave_out_columns_beyond_labels(*data, Defaults(max_loss_ratio=np.inf))
+    assert list(left_out.notes) == ["visits"]

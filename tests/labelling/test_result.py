@@ -11,8 +11,6 @@ from chary.labelling.label import (
     Counts,
     LabeledRows,
     columns_to_add,
-    joined_labels,
-    some_labels,
 )
 from chary.method.labels import Labels
 from chary.options import LabelOptions
@@ -28,16 +26,16 @@ def test_counts_of_parts_add_up(seed, cut):
         rng.integers(0, 3, 40), rng.random(40), source, rng.random(40) < 0.8, why, probs
     )
     counts = Counts.of(rows, 3)
-    parts = [some_labels(rows, np.arange(40)[part]) for part in (slice(cut), slice(cut, None))]
+    parts = [rows.subset(np.arange(40)[part]) for part in (slice(cut), slice(cut, None))]
     both = Counts.of(parts[0], 3).plus(Counts.of(parts[1], 3))
     np.testing.assert_array_equal(both.labels, counts.labels)
-    np.testing.assert_array_equal(both.settled.counts, counts.settled.counts)
+    np.testing.assert_array_equal(both.confirmed.counts, counts.confirmed.counts)
     assert counts.n == 40
-    assert counts.n_new == (source != "given").sum() == counts.rest.n
+    assert counts.n_new == (source != "given").sum() == counts.new.n
     assert counts.labels[1, 2] == ((source == "learned") & (rows.codes == 2)).sum()
-    sure = (np.round(rows.confidence, 4) >= 0.5) & rows.settled & (source != "given")
-    assert counts.settled.n_from(0.5) == sure.sum()
-    for name, column in vars(joined_labels(parts)).items():
+    sure = (np.round(rows.confidence, 4) >= 0.5) & rows.confirmed & (source != "given")
+    assert counts.confirmed.n_from(0.5) == sure.sum()
+    for name, column in vars(LabeledRows.concatenate(parts)).items():
         np.testing.assert_array_equal(column, getattr(rows, name))
 
 

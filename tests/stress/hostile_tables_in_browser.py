@@ -71,12 +71,13 @@ def _train_shortly() -> None:
     from sklearn.ensemble import ExtraTreesClassifier
 
     import chary.method.mixture as mixed
-    from chary.labelling.learn import LEARNERS
+    from chary.labelling import learners
 
-    boosting, network = mixed.boosted_trees, LEARNERS["network"]
+    boosting = mixed.boosted_trees
     mixed.ExtraTreesClassifier = lambda n, **rest: ExtraTreesClassifier(10, **rest)
-    mixed.boosted_trees = lambda: boosting().set_params(max_iter=5)
-    LEARNERS["network"] = network._replace(estimator=partial(network.estimator, n_steps=150))
+    mixed.boosted_trees = lambda numbers: boosting(numbers).set_params(max_iter=5)
+    network = learners.DiverseEnsembleClassifier
+    learners.DiverseEnsembleClassifier = partial(network, n_steps=150)
 
 
 if __name__ == "__main__":

@@ -175,9 +175,9 @@ def test_all_right_or_wrong_has_no_order(draw):
 
 
 def test_every_learner_of_chary_label_takes_part():
-    from chary.labelling.learn import LEARNERS
+    from chary.labelling.learners import learners
 
-    assert {f"ours-{name}" for name in LEARNERS if name != AUTO} <= set(TABLES.methods)
+    assert {f"ours-{name}" for name in learners() if name != AUTO} <= set(TABLES.methods)
 
 
 LEVELS = {"auto": 0.80, "logistic": 0.70, "extra-trees": 0.75, "boosting": 0.78, "ours-mixed": 0.79}

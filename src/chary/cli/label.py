@@ -78,7 +78,7 @@ def label_and_write(files: Sequence[str | os.PathLike[str]], options: LabelOptio
     """Read, label, write: in parts what does not fit in memory."""
     from chary.audit.drawing import keep_copy, refuse_to_lose_answers
     from chary.labelling import label_table
-    from chary.labelling.label import write_rows_to_check
+    from chary.labelling.rows_to_check import write_rows_to_check
     from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report import Hints, render_page, summarize

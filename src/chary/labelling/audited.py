@@ -14,13 +14,12 @@ from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare
 from chary.audit.model import AuditedResult, fit_with_audit, widened
+from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.guesses import GuessColumn, GuessFigures, compare_guesses
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.held_out import confidence_of
 from chary.method.labels import Labels
 from chary.method.self_training import SelfTrainingClassifier
-
-_CLEAR = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +93,7 @@ def audit_model(
     n_unlabeled: int | None = None,
     guess_column: GuessColumn | None = None,
     seed: int = 0,
+    defaults: Defaults = DEFAULTS,
 ) -> tuple[SelfTrainingClassifier, AuditFigures]:
     """Fit with an audit, and say what it says.
 
@@ -119,6 +119,7 @@ def audit_model(
     guess_column : GuessColumn, default=None
         A column whose labels are kept unless the audit shows a gain by the model.
     seed : int, default=0
+    defaults : Defaults, default=DEFAULTS
     """
     result = fit_with_audit(make(rounds or 0), X, every, answers.rows, random_state=seed)
     right = (
@@ -127,19 +128,22 @@ def audit_model(
     if unaudited is not None:
         right = unaudited.predict(X[answers.rows]) == result.labels
     comparison = None
-    if rounds is None and answers.is_unfinished:
-        rounds = 0  # a test at every look would find a difference sooner or later
+    # A test at every look at an unfinished audit would find a difference sooner or later.
+    may_self_train = defaults.is_on("self_train_if_clearly_better") and not answers.is_unfinished
+    if rounds is None and not may_self_train:
+        rounds = 0
     if rounds is None:  # one round against none, both without the audited labels
         trained = make(1).fit(
             X, every.without(result.rows), initial=result.unaudited_model.estimator_
         )
         comparison = _compare_models(trained, result.unaudited_model, X, answers, result.labels)
-        rounds = int(comparison.p_value < _CLEAR and comparison.only_first > comparison.only_second)
+        is_clear = comparison.p_value < defaults.self_training_p
+        rounds = int(is_clear and comparison.only_first > comparison.only_second)
         if rounds:
             result = fit_with_audit(make(rounds), X, every, answers.rows, random_state=seed)
     guesses = None
     if guess_column is not None:
-        result, guesses = _keep_if_no_gain(guess_column, result, X, every)
+        result, guesses = _keep_if_no_gain(guess_column, result, X, every, defaults)
     after, rest = result.after, np.flatnonzero(~every.labeled)
     of_skipped, confidence_of_skipped = _of_skipped(result.model, X, answers)
     told, said = result.labels.astype(str), after.prediction.astype(str)
@@ -179,13 +183,17 @@ def audit_model(
 
 
 def _keep_if_no_gain(
-    column: GuessColumn, result: AuditedResult, X: NDArray[Any], every: Labels
+    column: GuessColumn,
+    result: AuditedResult,
+    X: NDArray[Any],
+    every: Labels,
+    defaults: Defaults,
 ) -> tuple[AuditedResult, GuessFigures]:
     """Keep the labels of a column that guesses, unless the audited rows show a gain by the model."""
-    kept = column.judge(result.judges, X, every)
+    kept = column.predict_held_out(result.judges, X, every)
     place_of = {row: place for place, row in enumerate(kept.rows.tolist())}
     kept = kept.part(np.array([place_of[row] for row in result.rows.tolist()]))
-    guesses = compare_guesses(column, result.after, kept, audited=True)
+    guesses = compare_guesses(column, result.after, kept, True, defaults)
     if guesses.kept:
         result = replace(result, model=column.keep(result.model), after=kept)
     return result, guesses

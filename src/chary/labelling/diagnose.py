@@ -14,11 +14,12 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_array, check_consistent_length
 
 from chary._threads import one_thread, same_warnings
+from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import DiagnoseOptions
 from chary.tables import Table, TablePreparation
-from chary.tables.columns import Column
+from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
@@ -29,11 +30,6 @@ REPRESENTATIVE = "representative"
 MILD = "mildly biased"
 STRONG = "strongly biased"
 UNKNOWN = "too few rows to tell"
-
-# Labels are biased if chance gives so large a difference in at most this share of tables ...
-SIGNIFICANCE = 0.01
-# ... and strongly biased if the AUC is at least this.
-STRONG_AUC = 0.75
 
 # Share of rows without a label near them if labels are drawn at random: that defines "near".
 _FAR_BY_CHANCE = 0.05
@@ -125,6 +121,7 @@ def diagnose_rows(
     *,
     feature_names: Sequence[str] | None = None,
     random_state: Any = None,
+    defaults: Defaults = DEFAULTS,
 ) -> Diagnosis:
     """Compare the labelled rows with the unlabelled ones.
 
@@ -138,6 +135,8 @@ def diagnose_rows(
         None: x0, x1, ...
     random_state : None, int, RandomState or Generator
         Draws the rows looked at (at most 600 of each side), the folds and the permutations.
+    defaults : Defaults, default=DEFAULTS
+        From which p-value and AUC on labels are biased, and strongly so.
 
     Examples
     --------
@@ -169,7 +168,7 @@ def diagnose_rows(
     standardized = _standardize(sample)
     separation = separate(standardized, is_labeled[rows], rng)
     return Diagnosis(
-        verdict=_verdict(separation),
+        verdict=_verdict(separation, defaults),
         separation=separation,
         coverage=measure_coverage(standardized, is_labeled[rows], rng),
         shifts=feature_shifts(sample, is_labeled[rows], feature_names),
@@ -231,7 +230,7 @@ def diagnose_table(
     table = rows_that_count(table)
     target = options.target
     labels, target_notes = read_target(table, target, **options.target_reading)
-    prepared = prepare(table, target, **options.kinds)
+    prepared = prepare(table, target, defaults=DEFAULTS.columns, **options.kinds)
 
     progress("Comparing labelled and unlabelled rows")
     diagnosis = compare_rows(prepared, labels, options.seed or 0)
@@ -239,15 +238,23 @@ def diagnose_table(
     return DiagnosedTable(table, target, labels, prepared, diagnosis, notes)
 
 
-def prepare(table: Table, target: str, **kinds: Sequence[str]) -> Prepared:
+def prepare(
+    table: Table,
+    target: str,
+    *,
+    defaults: ColumnDefaults = COLUMN_DEFAULTS,
+    **kinds: Sequence[str],
+) -> Prepared:
     """Turn the columns of a table, but the target, into features."""
     frame = table.frame.drop(target)
-    preparation = TablePreparation(**kinds).fit(frame, table.frame[target])
+    preparation = TablePreparation(**kinds).fit(frame, table.frame[target], defaults)
     X, n_missing = preparation.transform_counted(frame)
     return Prepared(X, preparation, n_missing)
 
 
-def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
+def compare_rows(
+    prepared: Prepared, labels: Labels, seed: int, defaults: Defaults = DEFAULTS
+) -> Diagnosis:
     """Compare labelled and unlabelled rows, with names and counts for a person."""
     # Two threads spend most of the time waiting for each other on matrices of a thousand rows.
     with one_thread("blas"):
@@ -256,6 +263,7 @@ def compare_rows(prepared: Prepared, labels: Labels, seed: int) -> Diagnosis:
             labels.labeled,
             feature_names=prepared.preparation.get_feature_names_out().tolist(),
             random_state=seed,
+            defaults=defaults,
         )
     given_codes = labels.codes[labels.labeled]
     counts = np.bincount(given_codes, minlength=len(labels.classes))
@@ -365,11 +373,11 @@ def draw_at_most(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) 
     return np.sort(rng.choice(rows, n_most, replace=False))
 
 
-def _verdict(separation: Separation) -> str:
+def _verdict(separation: Separation, defaults: Defaults) -> str:
     """Turn AUC and p-value into a word."""
-    if separation.p_value > SIGNIFICANCE:
+    if separation.p_value > defaults.significance:
         return REPRESENTATIVE
-    if separation.auc >= STRONG_AUC:
+    if separation.auc >= defaults.strong_auc:
         return STRONG
     return MILD
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
-from scipy.special import entr, softmax
+from scipy.special import softmax
 
 from chary._words import exact_percent, listed
 from chary.method.confidence import Floats
@@ -21,9 +21,6 @@ Codes = NDArray[np.intp]
 AIMS = ACCURACY, BALANCED = ("accuracy", "balanced")
 
 _SUM_TOLERANCE = 1e-6
-# A collapse: the class shares predicted are this far from those of the labels, and this much less
-# varied.
-_COLLAPSED, _NARROW = 0.4, 0.9
 _NAMED_CLASSES = 6  # of more, a sentence names none
 
 # Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
@@ -180,22 +177,6 @@ def variation(one: Codes, other: Codes, n_classes: int) -> float:
     """Total variation between the class shares of two sets of rows: 0 if they are alike, 1 if none is shared."""
     shares = [np.bincount(codes, minlength=n_classes) / len(codes) for codes in (one, other)]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
-
-
-def is_narrower(predicted: Codes, codes: Codes, n_classes: int) -> bool:
-    r"""Whether predictions are of far fewer classes than the labels.
-
-    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
-
-    for the class shares :math:`\pi` and their entropy H: predictions that are spread more evenly
-    than the labels are not narrower.
-    """
-    entropies = [
-        entr(np.bincount(some, minlength=n_classes) / len(some)).sum()
-        for some in (predicted, codes)
-    ]
-    is_far = variation(predicted, codes, n_classes) >= _COLLAPSED
-    return is_far and bool(entropies[0] <= _NARROW * entropies[1])
 
 
 def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:

@@ -528,12 +528,12 @@ def _accept(result: LabeledTable) -> AcceptSummary | None:
         return None
     threshold = audit.asked.threshold
     n_given = int(result.counts.labels[0].sum())
-    n_settled = result.counts.settled.n_from(threshold)
+    n_confirmed = result.counts.confirmed.n_from(threshold)
     summary = accept_summary(
-        audit.asked, audit, "new label", ", approximate", n_marked=n_settled + n_given
+        audit.asked, audit, "new label", ", approximate", n_marked=n_confirmed + n_given
     )
 
-    n_changed = result.counts.rest.n_from(threshold) - n_settled
+    n_changed = result.counts.new.n_from(threshold) - n_confirmed
     if n_changed:
         keep = "keeps" if n_changed == 1 else "keep"
         summary["sentence"] += (

@@ -1,0 +1,210 @@
+"""Every number of ``chary label`` that was chosen by experiment, with the result behind it.
+
+The rules that use them are in ``chary.labelling.rules``; docs/explanation/defaults.md tells the
+story. Stored results are named by file, below ``benchmarks/results`` unless another folder is
+named; a figure without a file is from the commit that chose the number. "50 tables" are the real
+tables of ``rivals.txt``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chary.method.mixture import MIXTURE_DEFAULTS, MixtureDefaults
+from chary.tables.columns import COLUMN_DEFAULTS, ColumnDefaults
+
+# The rules that can be switched off, in the order in which they are asked.
+RULES = (
+    "leave_out_columns_beyond_labels",
+    "leave_out_useless_texts",
+    "boost_many_labels",
+    "weigh_members",
+    "lean_to_commonest_class",
+    "hand_over_to_network",
+    "find_guess_column",
+    "self_train_if_clearly_better",
+)
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Numbers chosen by experiment; a study can replace any of them.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> no_lean = replace(DEFAULTS, switched_off=frozenset({"lean_to_commonest_class"}))
+    >>> no_lean.is_on("lean_to_commonest_class"), no_lean.is_on("weigh_members")
+    (False, True)
+    """
+
+    # ---------------------------------------------------------------- are the labels biased?
+
+    # A difference between labelled and unlabelled rows that chance gives less often than this is a
+    # bias. A convention, not measured again since the diagnosis began.
+    significance: float = 0.01
+    # The bias is strong if labelled rows can be told from the others with at least this AUC. Not
+    # measured again since the diagnosis began.
+    strong_auc: float = 0.75
+
+    # ---------------------------------------------------------------- leave_out_columns_beyond_labels
+
+    # A column is suspect if a tree on it alone puts at least this share of the other rows into
+    # leaves without a label. With this and the next two numbers columns were left out in seven of
+    # 38 draws of ten tables that have such columns, and accuracy rose by 11 to 19 points in each
+    # (defaults.txt). Other values have no stored result.
+    beyond_share: float = 0.8
+    # Suspect columns are left out if the predicted class shares then come nearer to those of the
+    # labels by at least this (total variation; defaults.txt).
+    nearer_shares: float = 0.03
+    # They stay if the log loss of held-out labels without them is above this many times the loss
+    # with them: a column that decides the labels is never left out. Other values have no stored
+    # result.
+    max_loss_ratio: float = 2.0
+    # Labels expected in a leaf of that tree. No stored result.
+    labels_per_leaf: int = 5
+    # Rows without a label that the tree and the class shares are computed on; a bound of cost.
+    coverage_rows: int = 2_000
+    # Randomised trees of the mixture that predicts these class shares. With 30, the gain in
+    # distance on the table of the notebook tutorial was 0.015 to 0.111 over five seeds; with 100,
+    # 0.048 to 0.068.
+    share_trees: int = 100
+
+    # ---------------------------------------------------------------- leave_out_useless_texts
+
+    # Texts are left out if the log loss of held-out labels without them is below this share of the
+    # loss with them. On 70 draws with texts beside other columns: +0.77 points over keeping texts,
+    # worst draw -2.3. With any lower loss (1.0): +0.73 points, worst draw -14.9. Three margins and
+    # four limits of the standard error were tried.
+    text_loss_ratio: float = 0.9
+    # Trees of the quick model that gives these losses. No stored result.
+    quick_trees: int = 40
+    # Rows without a label that stay in training beside it; a bound of cost.
+    quick_rows: int = 500
+
+    # ---------------------------------------------------------------- boost_many_labels
+
+    # With more labels than this, boosting learns alone: the mixture costs more, the more labels
+    # there are, and gains less. Not measured again since boosting joined the mixture.
+    max_mixture_labels: int = 20_000
+
+    # ---------------------------------------------------------------- weigh_members
+
+    # A member's weight falls by exp(-this) for each unit of held-out log loss above the mean of the
+    # members ...
+    weight_per_loss: float = 4.0
+    # ... and changes by at most exp(this): labelled rows are not like the others. The mixture with
+    # both is the one of rivals.txt; other values have no stored result.
+    max_weight_change: float = 1.0
+    # Factors of a member's logits, of which the best for held-out labels is taken before its loss
+    # is measured, so that no member loses by its scale alone.
+    logit_scales: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
+
+    # ---------------------------------------------------------------- lean_to_commonest_class
+
+    # A model that is worse than always naming the commonest class has this many times the logarithm
+    # of the class shares added to its scores. A lean of 2 in place of one fitted to held-out labels
+    # (5 or 10) left the mean accuracy of the 41 draws that lean as it was (-0.02 points) and halved
+    # the eight draws furthest below the median rival. Also tried: caps of 0.5, 1, 1.5 and 3, half,
+    # the square root, and no lean.
+    lean: float = 2.0
+
+    # ---------------------------------------------------------------- hand_over_to_network
+
+    # The mixture has collapsed if this share of rows would have to change class for its predictions
+    # to have the class shares of the labels, and of held-out labels ...
+    collapse_distance: float = 0.4
+    # ... and the entropy of its class shares is at most this share of theirs. On the paper's 13
+    # data sets with biased labels: 77.0 % with the rule, 72.2 without (mixture alone), 73.5 by the
+    # network alone (studies/results/tables-paper/report.md). Both numbers were set by looking at
+    # these sets and at biased draws of real tables.
+    collapse_entropy: float = 0.9
+    # Unlabelled rows that a collapse is looked for on; a bound of cost.
+    collapse_rows: int = 20_000
+    # Rounds of self-training by the network; other learners have none, because on real tables they
+    # gain nothing from their own labels (docs/explanation/defaults.md, "Self-training").
+    network_rounds: int = 1
+    # Share of the rows that the network accepts in a round (Curriculum). Over five rounds from
+    # fresh weights 74.7 % with biased labels, 71.2 without self-training
+    # (studies/results/table-ssb/report.md).
+    network_step: float = 0.4
+
+    # ---------------------------------------------------------------- find_guess_column
+
+    # A column guesses the label if at least this share of its cells in labelled rows is filled, ...
+    min_filled_share: float = 0.5
+    # ... at least this share of those is a class of the target (few labels may lack a class), ...
+    min_class_share: float = 0.8
+    # ... Cohen's kappa of guesses and labels is at least this, ...
+    min_kappa: float = 0.4
+    # ... and chance gives such agreement less often than this, in any of the columns looked at. Two
+    # balanced classes, 30 labels and a column that is right in 78 % give 0.56 and 0.003. Of 423
+    # draws of 30 to 300 labels from the 50 tables, two have a column by chance so much like the
+    # target; with a kappa of 0.3 and whatever label is frequent, twelve have.
+    max_chance: float = 0.05
+    # The model's labels replace the column's if it has at least this many more held-out rows right.
+    # With 30 labels or audited rows and a column that is right in 78 %, a draw fell 9 points below
+    # the column with 1 and 3, none with 5; 7 costs up to 1.3 points of what 100 labels gain
+    # (guesses.txt).
+    clear_gain: int = 5
+
+    # ---------------------------------------------------------------- self_train_if_clearly_better
+
+    # With an audit, one round of self-training is used if a paired test on the audited rows has a
+    # p-value below this. A convention; no stored result.
+    self_training_p: float = 0.05
+
+    # ---------------------------------------------------------------- given labels worth a second look
+
+    # A label is listed if a held-out model gives another class a probability this much above its
+    # own. With 10 % of labels swapped 11.2 labels a table are listed, of which 63 % are swapped;
+    # with 0.8 it is 13.4 and 61 %, with 0.9 9.4 and 64 % (second_look.txt).
+    suspect_margin: float = 0.85
+    # Most labels that are listed: what a person looks through in one go.
+    max_suspects: int = 20
+    # Fewest held-out labels from which any are listed: with fewer, the probabilities mean little.
+    # No stored result.
+    min_held_out: int = 100
+
+    # ---------------------------------------------------------------- rows to check
+
+    # Rows that are listed: what a person checks in one go.
+    n_rows_to_check: int = 50
+    # They are chosen among this many times as many rows, those of highest doubt. No stored result.
+    check_candidates: int = 20
+    # Unlabelled rows that are looked at, and labelled rows that they are compared with; bounds of
+    # cost.
+    check_rows: int = 20_000
+    check_reference_rows: int = 600
+
+    # ---------------------------------------------------------------- bounds of cost
+
+    # Unlabelled rows to learn from, of a table that is read in parts.
+    sample_rows: int = 100_000
+    # Unlabelled rows that take part in fits and rounds of self-training; all do for the network.
+    fit_rows: int = 50_000
+    # Most rows that learners other than the network accept in a round, if rounds are asked for.
+    accepted_rows: int = 10_000
+    # Unlabelled rows that stay in training while labels are held out: of the network, which learns
+    # from them, and of others, which only take their scale from them.
+    network_held_out_rows: int = 20_000
+    held_out_rows: int = 2_000
+
+    # ---------------------------------------------------------------- of other rooms, and rules
+
+    columns: ColumnDefaults = COLUMN_DEFAULTS
+    mixture: MixtureDefaults = MIXTURE_DEFAULTS
+    # Names of rules that are not used, for ablations.
+    switched_off: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.switched_off - set(RULES))
+        if unknown:
+            raise ValueError(f"There is no rule {unknown[0]!r}; the rules are {', '.join(RULES)}.")
+
+    def is_on(self, rule: str) -> bool:
+        """Tell whether a rule is used."""
+        return rule not in self.switched_off
+
+
+DEFAULTS = Defaults()

@@ -1,0 +1,152 @@
+"""The learners of ``chary label``: classifiers, with how they learn from their own labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+
+from chary._words import Parameter, listed, shown
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.method.diverse import DiverseEnsembleClassifier
+from chary.method.mixture import (
+    MIXTURE_DEFAULTS,
+    MixedEnsembleClassifier,
+    MixtureDefaults,
+    boosted_trees,
+    linear_model,
+)
+from chary.method.policies import Curriculum, Policy, RisingShare
+from chary.method.priors import ACCURACY
+from chary.method.self_training import SelfTrainingClassifier
+from chary.tables import TableError
+
+AUTO = "auto"
+MIXED = "mixed"
+NETWORK = "network"
+LINEAR = "linear"
+BOOSTING = "boosting"
+# The learner of a table with an audit: docs/explanation/bias.md has the figures.
+WITH_AUDIT = MIXED
+
+# Models, each with the labelled rows that it was fitted without.
+FoldModels = list[tuple[Any, NDArray[np.intp]]]
+
+
+class Learner(NamedTuple):
+    """One way to learn from a table."""
+
+    words: str  # what it is, for a report
+    estimator: Callable[..., Any]  # (random_state=) -> classifier
+    policy: Policy
+    confidence: str
+    most_rows: int | None  # unlabelled ones that take part in the fits; None: all
+    held_out_rows: int  # unlabelled ones that stay in training while labelled rows are held out
+    # Whether its confidence is the agreement of unlike kinds, not of heads made to disagree.
+    unlike: bool = False
+
+    def classifier(
+        self, rounds: int, seed: int, class_prior: Any = None, aim: str = ACCURACY
+    ) -> SelfTrainingClassifier:
+        """Make a classifier for which missing values mark unlabelled rows."""
+        return SelfTrainingClassifier(
+            self.estimator(random_state=seed),
+            policy=self.policy,
+            confidence=self.confidence,
+            max_rounds=rounds,
+            class_prior=class_prior,
+            aim=aim,
+            max_pool=self.most_rows,
+            unlabeled=None,
+            random_state=seed,
+        )
+
+
+def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
+    """List the learners by name."""
+    learner = partial(
+        Learner,
+        policy=RisingShare(max_rows=defaults.accepted_rows),
+        confidence="max_probability",
+        most_rows=defaults.fit_rows,
+        held_out_rows=defaults.held_out_rows,
+    )
+    return {
+        MIXED: learner(
+            "a linear model, randomised trees and boosting",
+            _mixture_class(defaults.mixture),
+            confidence="purity",
+            unlike=True,
+        ),
+        NETWORK: Learner(
+            "a neural network with five diverse heads",
+            partial(DiverseEnsembleClassifier, standardize="numbers"),
+            policy=Curriculum(step=defaults.network_step),
+            confidence="t_similarity",
+            most_rows=None,
+            held_out_rows=defaults.network_held_out_rows,
+        ),
+        LINEAR: learner(
+            "logistic regression", partial(_alone, LINEAR, linear_model, defaults.mixture)
+        ),
+        BOOSTING: learner(
+            "gradient boosting", partial(_alone, BOOSTING, boosted_trees, defaults.mixture)
+        ),
+    }
+
+
+def learner_of(given: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learner]:
+    """Look up a learner by name, or make one of a classifier; the latter's name is "own".
+
+    A classifier of scikit-learn's kind is fitted on the labelled rows, and on the others if it has
+    a parameter ``unlabeled``. Anything else is refused.
+    """
+    known = learners(defaults)
+    if isinstance(given, str) and given in known:
+        return given, known[given]
+    if isinstance(given, str | type) or not hasattr(given, "fit") or not is_classifier(given):
+        raise TableError(
+            f"There is no learner {shown(given)}; pass {Parameter('learner', AUTO)}, one of "
+            f"{listed([repr(name) for name in known])}, or a classifier of scikit-learn's kind."
+        )
+    learner = Learner(
+        type(given).__name__,
+        partial(_clone_of, given),
+        policy=RisingShare(max_rows=defaults.accepted_rows),
+        confidence="max_probability",
+        most_rows=defaults.fit_rows,
+        held_out_rows=defaults.held_out_rows,
+    )
+    if hasattr(given, "predict_head_proba"):
+        learner = learner._replace(confidence="t_similarity")
+    return "own", learner
+
+
+def _mixture_class(numbers: MixtureDefaults) -> type[MixedEnsembleClassifier]:
+    """Return the mixture, or a subclass with other numbers."""
+    if numbers == MIXTURE_DEFAULTS:
+        return MixedEnsembleClassifier
+
+    class OtherMixture(MixedEnsembleClassifier):
+        defaults = numbers
+
+    return OtherMixture
+
+
+def _alone(
+    name: str, make: Callable[[MixtureDefaults], Any], numbers: MixtureDefaults, random_state: int
+) -> MixedEnsembleClassifier:
+    """Make a mixture of one member, which prepares its columns with all rows."""
+    return MixedEnsembleClassifier([(name, make(numbers))], random_state=random_state)
+
+
+def _clone_of(classifier: Any, random_state: int) -> Any:
+    """Clone a user's classifier; the self-training around it seeds what has no seed."""
+    copy = clone(classifier)
+    if "unlabeled" in copy.get_params(deep=False):
+        copy.set_params(unlabeled=None)
+    return copy

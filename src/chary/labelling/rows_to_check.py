@@ -1,0 +1,99 @@
+"""Rows for a person to look at: doubtful new labels, and given labels that may be wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from chary.audit.origin import DOUBT
+from chary.audit.sheet import GUESS, unlabelled_rows, write_sheet
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.labelling.diagnose import Floats, draw_at_most
+from chary.method.held_out import HeldOut
+from chary.tables.table import LABEL
+
+if TYPE_CHECKING:
+    from chary.labelling.label import LabeledTable
+
+# Rows whose distances are computed at a time.
+_BLOCK_ROWS = 2_000
+
+
+def rows_to_check(
+    X: Floats,
+    labeled: NDArray[np.bool_],
+    confidence: Floats,
+    defaults: Defaults = DEFAULTS,
+    seed: int = 0,
+) -> NDArray[np.intp]:
+    """Choose unlabelled rows of low confidence, far from labels, and unlike each other.
+
+    The doubt of a row is one minus its confidence, times the distance to the nearest labelled row.
+    Among the rows of highest doubt they are chosen one after the other: each is the row with the
+    most doubt if the rows chosen before count as labelled.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    labeled : array of shape (n,), bool
+    confidence : array of shape (n,)
+    defaults : Defaults, default=DEFAULTS
+        How many rows to choose, and among how many.
+    seed : int, default=0
+        Draws the rows looked at.
+    """
+    rng = np.random.default_rng(seed)
+    rows = draw_at_most(np.flatnonzero(~labeled), defaults.check_rows, rng)
+    reference = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
+    # A row of full confidence still has some doubt, by its distance.
+    lack = 1 - confidence[rows] + 1e-9
+    blocks = np.split(rows, np.arange(_BLOCK_ROWS, len(rows), _BLOCK_ROWS))
+    nearest = np.concatenate([cdist(X[block], reference).min(axis=1) for block in blocks])
+
+    n_candidates = defaults.check_candidates * defaults.n_rows_to_check
+    candidates = np.argsort(-lack * nearest, kind="stable")[:n_candidates]
+    rows = rows[candidates]
+    lack = lack[candidates]
+    nearest = nearest[candidates]
+
+    chosen: list[int] = []
+    for _ in range(min(defaults.n_rows_to_check, len(rows))):
+        doubt = lack * nearest
+        doubt[chosen] = -1
+        best = int(doubt.argmax())
+        chosen.append(best)
+        nearest = np.minimum(nearest, cdist(X[rows], X[rows[best : best + 1]])[:, 0])
+    return rows[chosen]
+
+
+def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> NDArray[np.intp]:
+    """Find places in ``held_out`` of labels worth a second look, the least probable first.
+
+    A label is listed if the model that had not seen it gives another class a probability far above
+    that of the given one. Of equally probable labels the one with the surer prediction comes first,
+    then the first row. Nothing says that these labels are wrong.
+    """
+    if len(held_out.rows) < defaults.min_held_out:
+        return np.zeros(0, dtype=np.intp)
+    is_contradicted = held_out.probability - held_out.own >= defaults.suspect_margin
+    places = np.flatnonzero(~held_out.correct & is_contradicted)
+    suspects = held_out.part(places)
+    order = np.lexsort((suspects.rows, -suspects.probability, suspects.own))
+    return places[order[: defaults.max_suspects]]
+
+
+def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
+    """Write a sheet of the rows to check, with the label that each has now.
+
+    Its answers are labels like any other: rows chosen for doubt measure nothing.
+    """
+    rows = result.next_rows
+    labels = result.added_columns[LABEL].gather(rows).cast(pl.String)
+    pool = unlabelled_rows(
+        result.table, result.target, result.labels, **result.options.for_sheet, chosen=DOUBT
+    )
+    write_sheet(pool, result.table.numbers(rows), file, {GUESS: labels})

@@ -1,0 +1,376 @@
+"""The rules of ``chary label``: what it decides by itself, in the order in which it decides.
+
+A rule is a function that ``learn`` or ``fit_learner`` calls. It returns the figures that decided
+and what follows, or None if nothing does. A study switches a rule off by its name,
+``Defaults(switched_off=frozenset({"leave_out_useless_texts"}))``.
+``docs/explanation/defaults.md`` says why each rule is there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, logsumexp
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.labelling.diagnose import STRONG, Diagnosis, Prepared, draw_at_most
+from chary.labelling.learners import FoldModels, Learner
+from chary.method.estimators import log_of
+from chary.method.held_out import held_out
+from chary.method.labels import Labels
+from chary.method.mixture import MixedEnsembleClassifier, default_members, linear_model
+from chary.method.priors import variation
+from chary.tables.columns import Texts
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule saw that made it act."""
+
+    rule: str  #: its name
+    figures: dict[str, float]  #: what decided
+
+
+@dataclass(frozen=True)
+class LeftOut(Finding):
+    """Columns that are not learned from."""
+
+    notes: dict[str, str]  #: by column, why
+
+
+@dataclass(frozen=True)
+class MemberWeights(Finding):
+    """How much each member of the mixture counts."""
+
+    weights: NDArray[np.float64]  #: (M,) summing to 1
+
+
+@dataclass(frozen=True)
+class Lean(Finding):
+    """A mixture that leans towards the commonest class."""
+
+    amount: float  #: times the logarithm of the class shares, added to the scores
+
+
+# ---------------------------------------------------------------- which columns are learned from
+
+
+def leave_out_columns_beyond_labels(
+    prepared: Prepared,
+    labels: Labels,
+    known: NDArray[np.bool_],
+    diagnosis: Diagnosis,
+    defaults: Defaults = DEFAULTS,
+    seed: int = 0,
+) -> LeftOut | None:
+    """Leave out columns whose values end where the labels end.
+
+    A date is such a column if all labels are of one year, or a running number. It says little of
+    most rows but that they lie beyond the labels, and a model gives them all the labels at the
+    edge. Only with strongly biased labels three things are asked:
+
+    1. A decision tree tells labelled rows from others by the column alone. Most of the other rows
+       are in leaves without a label.
+    2. Without these columns, the mixture predicts class shares that are nearer to those of the
+       labels. If not, what is learned from the columns carries over.
+    3. The log loss of held-out labels does not rise too far without them: a column that decides
+       the labels stays.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    labels : Labels
+        As given, without an audit's.
+    known : array of shape (n,), bool
+        Rows with a label, those of an audit too.
+    diagnosis : Diagnosis
+    defaults : Defaults, default=DEFAULTS
+    seed : int, default=0
+    """
+    rule = "leave_out_columns_beyond_labels"
+    if not defaults.is_on(rule) or diagnosis.verdict != STRONG:
+        return None
+    rng = np.random.default_rng(seed)
+    others = draw_at_most(np.flatnonzero(~known), defaults.coverage_rows, rng)
+    rows = np.sort(np.concatenate([np.flatnonzero(known), others]))
+    X = prepared.X[rows]
+    is_known = known[rows]
+
+    columns = _columns_of_features(prepared)  # (d,)
+    shares_beyond = {}
+    for name in dict.fromkeys(columns.tolist()):
+        shares_beyond[name] = _share_beyond(X[:, columns == name], is_known, defaults)
+    suspects = {
+        name: share for name, share in shares_beyond.items() if share >= defaults.beyond_share
+    }
+    # Without any column nothing could be learned.
+    if len(suspects) in (0, len(shares_beyond)):
+        return None
+
+    stays = ~np.isin(columns, list(suspects))
+    sample = labels.subset(rows)
+    distance = _distance_of_shares(X, sample, defaults, seed)
+    distance_without = _distance_of_shares(X[:, stays], sample, defaults, seed)
+    if distance - distance_without < defaults.nearer_shares:
+        return None
+
+    loss, loss_without = _losses_without(prepared, labels, stays, defaults, seed)
+    if loss_without > defaults.max_loss_ratio * loss:
+        return None
+    notes = {
+        name: f"{share:.0%} of the other rows lie where no label is, so what it says of them "
+        "cannot be learned"
+        for name, share in suspects.items()
+    }
+    figures = {
+        "distance": distance,
+        "distance_without": distance_without,
+        "loss": loss,
+        "loss_without": loss_without,
+    }
+    return LeftOut(rule, figures, notes)
+
+
+def leave_out_useless_texts(
+    prepared: Prepared, labels: Labels, defaults: Defaults = DEFAULTS, seed: int = 0
+) -> LeftOut | None:
+    """Leave out free text if held-out labels are clearly easier to predict without it.
+
+    Thirty topics of each text can outvote a few good columns. All texts are left out, or none.
+    """
+    rule = "leave_out_useless_texts"
+    texts = [column.name for column in prepared.preparation.columns_ if column.kind == Texts.name]
+    is_text = np.isin(_columns_of_features(prepared), texts)
+    if not defaults.is_on(rule) or is_text.all() or not is_text.any():
+        return None
+
+    loss, loss_without = _losses_without(prepared, labels, ~is_text, defaults, seed)
+    if loss_without >= defaults.text_loss_ratio * loss:
+        return None
+    note = "free text; held-out labels are guessed better without it"
+    return LeftOut(rule, {"loss": loss, "loss_without": loss_without}, dict.fromkeys(texts, note))
+
+
+def _columns_of_features(prepared: Prepared) -> NDArray[Any]:
+    """Return the name of the column that each feature is made of, (d,)."""
+    return np.array([feature.column for feature in prepared.preparation.features()])
+
+
+def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_], defaults: Defaults) -> float:
+    """Return the share of other rows that a tree puts into leaves without a label."""
+    leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(known) / known.sum()))
+    tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known)
+    leaves = tree.apply(X)
+    return float(np.mean(~np.isin(leaves[~known], leaves[known])))
+
+
+def _distance_of_shares(X: NDArray[Any], labels: Labels, defaults: Defaults, seed: int) -> float:
+    """Return the total variation between the class shares of labels and of predictions."""
+    members = default_members(
+        int(labels.labeled.sum()),
+        len(labels.classes),
+        X.shape[1],
+        replace(defaults.mixture, n_trees=defaults.share_trees),
+    )
+    model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
+    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rows_to_predict]))
+    return variation(labels.codes[labels.labeled], predicted, len(labels.classes))
+
+
+def _losses_without(
+    prepared: Prepared, labels: Labels, stays: NDArray[np.bool_], defaults: Defaults, seed: int
+) -> tuple[float, float]:
+    """Return the log loss of held-out labels with all features, and with some alone."""
+    rows = rows_to_hold_out(prepared.X, labels, defaults.quick_rows, seed)
+    X = prepared.X[rows]
+    quick_model = MixedEnsembleClassifier(
+        [
+            ("linear", linear_model(defaults.mixture)),
+            (
+                "trees",
+                ExtraTreesClassifier(
+                    defaults.quick_trees, max_features=defaults.mixture.tree_features
+                ),
+            ),
+        ],
+        unlabeled=None,
+        random_state=seed,
+    )
+
+    def loss(features: NDArray[Any]) -> float:
+        probability = held_out(quick_model, features, labels.subset(rows), random_state=seed).own
+        if len(probability) == 0:
+            return 0.0
+        return float(-np.log(np.maximum(probability, np.finfo(float).tiny)).mean())
+
+    return loss(X), loss(X[:, stays])
+
+
+def rows_to_hold_out(X: NDArray[Any], labels: Labels, n_others: int, seed: int) -> NDArray[np.intp]:
+    """Return all labelled rows and some others, in an order by their features alone."""
+    rng = np.random.default_rng(seed)
+    place = np.round(X @ rng.normal(size=X.shape[1]), 6)
+    rows = np.lexsort((labels.codes, place))
+    labeled = labels.labeled[rows]
+    return np.concatenate([rows[labeled], rng.permutation(rows[~labeled])[:n_others]])
+
+
+# ---------------------------------------------------------------- which model learns
+
+
+def boost_many_labels(n_labeled: int, defaults: Defaults = DEFAULTS) -> Finding | None:
+    """Let boosting learn alone if there are many labels."""
+    rule = "boost_many_labels"
+    if not defaults.is_on(rule) or n_labeled <= defaults.max_mixture_labels:
+        return None
+    return Finding(rule, {"labels": n_labeled})
+
+
+class OutOfFold(NamedTuple):
+    """What mixtures predict for labels that they have not seen."""
+
+    rows: NDArray[np.intp]  # all labelled ones and some others
+    fold_models: FoldModels  # each with places in ``rows``; empty: too few labels
+    codes: NDArray[np.intp]  # (k,) the labels that were held out, fold after fold
+    logits: NDArray[np.float64]  # (k, M, C) of the members
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Scores of the mixtures, (k, C), with the weights that they have by now."""
+        weights = self.fold_models[0][0].weights_
+        return np.einsum("m,kmc->kc", weights, self.logits)
+
+    def predicted(self, lean: float, log_shares: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Predict class codes (k,) for the labels that were held out."""
+        if not self.fold_models:
+            return self.codes
+        scores = self.scores
+        if lean:
+            scores = scores + lean * log_shares
+        return scores.argmax(axis=1)
+
+
+def predict_out_of_fold(learner: Learner, X: NDArray[Any], labels: Labels, seed: int) -> OutOfFold:
+    """Fit the mixture without each fold of the labels, and predict them."""
+    rows = rows_to_hold_out(X, labels, learner.held_out_rows, seed)
+    sample = labels.subset(rows)
+    fold_models: FoldModels = []
+    estimator = learner.estimator(random_state=seed).set_params(unlabeled=None)
+    held_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
+    if not fold_models:
+        return OutOfFold(rows, fold_models, np.zeros(0, np.intp), np.zeros((0, 0, 0)))
+    logits = [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in fold_models]
+    codes = sample.codes[np.concatenate([fold for _, fold in fold_models])]
+    return OutOfFold(rows, fold_models, codes, np.concatenate(logits))
+
+
+def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> MemberWeights | None:
+    r"""Weigh the members of the mixture by how well they predict held-out labels.
+
+    With :math:`\ell_m` the mean log loss of member m, its logits multiplied by the factor that
+    suits them best, its weight is
+
+    .. math:: w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)), \qquad |\beta (\ell_m - \bar\ell)| \le 1,
+
+    with :math:`\beta` = ``weight_per_loss`` = 4. It stays near the fixed weights :math:`w^0`:
+    labelled rows are not like the others.
+    """
+    rule = "weigh_members"
+    if not defaults.is_on(rule) or not out_of_fold.fold_models:
+        return None
+
+    losses = np.zeros(out_of_fold.logits.shape[1])  # (M,)
+    for m in range(len(losses)):
+        logits = out_of_fold.logits[:, m]  # (k, C)
+        losses[m] = min(
+            _log_loss(scale * logits, out_of_fold.codes) for scale in defaults.logit_scales
+        )
+
+    limit = defaults.max_weight_change
+    change = np.clip(-defaults.weight_per_loss * (losses - losses.mean()), -limit, limit)
+    weights = out_of_fold.fold_models[0][0].weights_ * np.exp(change)
+    weights /= weights.sum()
+    figures = {f"loss_{m}": float(loss) for m, loss in enumerate(losses)}
+    return MemberWeights(rule, figures, weights)
+
+
+def lean_to_commonest_class(
+    out_of_fold: OutOfFold, labels: Labels, defaults: Defaults = DEFAULTS
+) -> Lean | None:
+    """Lean towards the commonest class if always naming it is right more often."""
+    rule = "lean_to_commonest_class"
+    if not defaults.is_on(rule) or not out_of_fold.fold_models:
+        return None
+    commonest = np.bincount(labels.codes[labels.labeled]).argmax()
+    right = float(np.mean(out_of_fold.scores.argmax(axis=1) == out_of_fold.codes))
+    right_by_commonest = float(np.mean(out_of_fold.codes == commonest))
+    if right >= right_by_commonest:
+        return None
+    figures = {"right": right, "right_by_commonest": right_by_commonest}
+    return Lean(rule, figures, defaults.lean)
+
+
+def hand_over_to_network(
+    model: Any,
+    X: NDArray[Any],
+    labels: Labels,
+    out_of_fold_codes: NDArray[np.intp],
+    diagnosis: Diagnosis,
+    defaults: Defaults = DEFAULTS,
+    seed: int = 0,
+) -> Finding | None:
+    r"""Hand over to the network if labels are strongly biased and the mixture has collapsed.
+
+    On rows far from any label unlike learners may find hardly anything but some of the classes. It
+    is a collapse if the class shares :math:`\hat\pi` of its predictions are far from those of the
+    labels, and less even:
+
+    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
+
+    with H the entropy. The same must hold beside the out-of-fold predictions for labelled rows:
+    with a weak signal the likeliest class is the best guess everywhere, which is no fault.
+    """
+    rule = "hand_over_to_network"
+    if not defaults.is_on(rule) or diagnosis.verdict != STRONG or len(out_of_fold_codes) == 0:
+        return None
+    rng = np.random.default_rng(seed)
+    rows = draw_at_most(labels.rows_to_predict, defaults.collapse_rows, rng)
+    predicted = np.searchsorted(labels.classes, model.predict(X[rows]))
+    n_classes = len(labels.classes)
+    given_codes = labels.codes[labels.labeled]
+    if not (
+        _is_narrower(predicted, given_codes, n_classes, defaults)
+        and _is_narrower(predicted, out_of_fold_codes, n_classes, defaults)
+    ):
+        return None
+    figures = {
+        "distance": variation(predicted, given_codes, n_classes),
+        "distance_out_of_fold": variation(predicted, out_of_fold_codes, n_classes),
+    }
+    return Finding(rule, figures)
+
+
+def _is_narrower(
+    predicted: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int, defaults: Defaults
+) -> bool:
+    """Tell whether predictions are of far fewer classes than known codes."""
+    if variation(predicted, codes, n_classes) < defaults.collapse_distance:
+        return False
+    entropy = _entropy_of_shares(predicted, n_classes)
+    return entropy <= defaults.collapse_entropy * _entropy_of_shares(codes, n_classes)
+
+
+def _entropy_of_shares(codes: NDArray[np.intp], n_classes: int) -> float:
+    """Return the entropy of class shares, in nats."""
+    return float(entr(np.bincount(codes, minlength=n_classes) / len(codes)).sum())
+
+
+def _log_loss(scores: NDArray[Any], codes: NDArray[np.intp]) -> float:
+    """Return the mean log loss of unnormalised scores (k, C)."""
+    return float(np.mean(logsumexp(scores, axis=1) - scores[np.arange(len(codes)), codes]))
