@@ -1,4 +1,4 @@
-"""chary in Python: from a frame, a path or a model to results that show, draw and save themselves."""
+"""chary in Python: label, diagnose, judge and explain tables; results show and save themselves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO, StringIO
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -35,7 +35,14 @@ from chary.labelling.drift import RowComparison, compare_with_reference, count_e
 from chary.labelling.explain import Explainer, explainer
 from chary.labelling.rows_to_check import write_rows_to_check
 from chary.model_file import model_bytes
-from chary.options import AUDIT_SIZE, DiagnoseOptions, JudgeOptions, LabelOptions
+from chary.options import (
+    AUDIT_SIZE,
+    DiagnoseOptions,
+    FileReading,
+    GivenPath,
+    JudgeOptions,
+    LabelOptions,
+)
 from chary.report import (
     DiagnosedSummary,
     Hints,
@@ -54,8 +61,9 @@ from chary.report import (
 from chary.tables import Source, Table, TableError, open_source
 from chary.tables.frames import aligned, alone, extended, like
 from chary.tables.source import flattened
-from chary.tables.table import ACCEPT, LABEL, WHY
+from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, WHY
 
+# How to draw rows for an audit, and the frame of what a notebook shows.
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
 
@@ -75,8 +83,8 @@ def label(
     text: Sequence[str] = (),
     learner: Literal["auto", "mixed", "network", "linear", "boosting"] | ClassifierMixin = "auto",
     rounds: int | None = None,
-    audit: str | os.PathLike[str] | None = None,
-    checked: str | os.PathLike[str] | None = None,
+    audit: GivenPath | None = None,
+    checked: GivenPath | None = None,
     class_prior: Any = None,
     aim: Literal["accuracy", "balanced"] = "accuracy",
     error: float | None = None,
@@ -87,7 +95,7 @@ def label(
     sheet: str | None = None,
     header_row: int | None = None,
 ) -> Result:
-    """Label the rows of a table whose target is empty, and say how far each label can be trusted.
+    """Label the rows whose target is empty, and say how far each label can be trusted.
 
     Parameters
     ----------
@@ -98,16 +106,16 @@ def label(
     unlabeled : str or sequence of str, default=None
         Cell values that mean "no label", besides empty cells.
     classes : str or sequence of str, default=()
-        Cell values that are classes though they look like no answer, as "unknown" or 99 do: without
-        it, or ``unlabeled``, these are refused.
+        Cell values that are classes although they look like "no answer", such as "unknown" or 99.
+        Without this or ``unlabeled`` they are refused.
     drop : sequence of column names, default=()
         Columns to leave out.
     categorical, numeric, identifier : sequences of column names, default=()
         Columns that are of this kind, whatever they look like; identifiers are left out.
     missing : sequence of str, default=()
-        Codes for nothing: ``"-9"`` in every column, ``"age=-9"`` in one.
+        Codes for missing values: ``"-9"`` in every column, ``"age=-9"`` in one.
     dates : str or sequence of str, default=()
-        How dates such as 03/04/2024 are meant where a column does not show it: ``"day-first"``,
+        How to read dates such as 03/04/2024 if a column leaves it open: ``"day-first"``,
         ``"month-first"`` or ``"year-first"``; ``"start=month-first"`` for one column.
     text : sequence of column names, default=()
         Columns to read as free text.
@@ -117,65 +125,83 @@ def label(
         20,000 labels (``docs/explanation/defaults.md``). A scikit-learn classifier is cloned and
         fitted to chary's features.
     rounds : int, default=None
-        How often the model is fitted anew with its own most trusted labels. None: the network once,
-        others not at all; with an audit only if once proves clearly better on it.
+        How often the model is fitted again with its most trusted labels. None: once for the
+        network, never for other models; with an audit only if once is clearly better on it.
     audit : path, default=None
         A sheet of randomly drawn rows with a person's labels. The model is judged on them, then
         learns from them.
     checked : path, default=None
-        A sheet of rows that were chosen for doubt, with a person's labels. The model learns from
-        them as from any other label; no accuracy is computed from them.
+        A sheet of doubtful rows with a person's labels. The model learns from them as from any
+        other label; no accuracy is computed from them.
     class_prior : None, "labeled" or mapping, default=None
         The share of each class among all rows, if you know it, as in ``SelfTrainingClassifier``.
     aim : {"accuracy", "balanced"}, default="accuracy"
-        Are rare classes as important as common ones? Then "balanced": boundaries between classes
-        are moved so that a larger share of each class is found on average. Plain accuracy may fall.
-        Whoever learns, and with a class prior or an audit, too: ``docs/how-to/rare-classes.md``
-        says how.
+        "balanced" if rare classes are as important as common ones: boundaries between classes are
+        moved so that a larger share of each class is found on average. Plain accuracy may fall.
+        It works with every learner, class prior and audit (``docs/how-to/rare-classes.md``).
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1. Needs an audit.
-        Which rows can be accepted is in ``accept`` and in the column ``chary_accept`` then; given
-        and audited labels always can.
+        The column ``chary_accept`` then says which rows can be accepted; given and audited labels
+        always can.
     explain : bool, default=False
-        Whether to find the two or three cells that decide each new label, as text in the column
-        ``chary_why``: up to 160 predictions a row.
+        Whether to name the two or three cells that decide each new label, as text in the column
+        ``chary_why``. It costs up to 160 predictions a row.
     seed : int, default=0
         The same seed gives the same result.
     delimiter : str, default=None
-        Of a CSV; None: found out.
+        The delimiter of a CSV; None: detected.
     encoding : str, default=None
-        Of a CSV; None: found out, among UTF-8, UTF-16 and Windows-1252.
+        The encoding of a CSV; None: detected among UTF-8, UTF-16 and Windows-1252.
     sheet : str, default=None
-        Of an Excel workbook that has several.
+        The sheet of an Excel workbook that has several.
     header_row : int, default=None
-        The row of a CSV or an Excel sheet, counted from 1, that holds the column names; None: found
-        out.
+        The row of a CSV or an Excel sheet that holds the column names, counted from 1; None:
+        detected.
 
     See Also
     --------
-    chary.diagnose : Whether the labels are like the rest, alone.
-    chary.judge : How good labels are that are there already.
-    chary.load : The model again, for new rows.
+    chary.diagnose : Tells only whether the labelled rows are like the rest.
+    chary.judge : Says how good existing labels are.
+    chary.load : Reads the model, for new rows.
 
     Examples
     --------
     >>> import polars as pl
-    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
-    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> x = [i % 10 for i in range(80)]
+    >>> y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    >>> frame = pl.DataFrame({"x": x, "y": y})
     >>> result = label(frame, target="y", rounds=0)
     >>> result.frame.columns
     ['x', 'y', 'chary_label', 'chary_confidence', 'chary_source']
     >>> result.diagnosis.verdict
     'representative'
     """
-    settings = {name: value for name, value in locals().items() if name != "data"}
-    options = LabelOptions.of(**settings | {"target": str(target)})
+    target = str(target)  # a pandas frame may name a column by a number
+    options = LabelOptions.among(locals())
     table = _table(data, **options.reading)
-    with _notebook_bar() as step:
-        return Result(data, label_table(table, options, progress=step))
+    with _notebook_bar() as progress:
+        return Result(data, label_table(table, options, progress=progress))
 
 
-def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
+def diagnose(
+    data: Any,
+    target: str,
+    *,
+    unlabeled: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = (),
+    drop: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    dates: str | Sequence[str] = (),
+    text: Sequence[str] = (),
+    seed: int = 0,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+) -> Diagnosed:
     """Tell whether the labelled rows of a table are like the rest.
 
     Parameters
@@ -184,10 +210,9 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
-    **options
-        The parameters of ``chary.label`` that say how the table is read: ``unlabeled``,
-        ``classes``, ``drop``, ``categorical``, ``numeric``, ``identifier``, ``missing``, ``dates``,
-        ``text``, ``delimiter``, ``encoding``, ``sheet``, ``header_row``; and ``seed``.
+    unlabeled, classes, drop, categorical, numeric, identifier, missing, dates, text, seed, \
+delimiter, encoding, sheet, header_row
+        As in ``chary.label``.
 
     See Also
     --------
@@ -195,18 +220,38 @@ def diagnose(data: Any, target: str, **options: Any) -> Diagnosed:
 
     Examples
     --------
-    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
-    >>> diagnose(data, target="y").verdict
+    >>> x = [i % 10 for i in range(80)]
+    >>> y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    >>> diagnose({"x": x, "y": y}, target="y").verdict
     'representative'
     """
-    chosen = DiagnoseOptions.of(target=str(target), **options)
-    table = _table(data, **chosen.reading)
-    result = diagnose_table(table, chosen)
+    target = str(target)  # a pandas frame may name a column by a number
+    options = DiagnoseOptions.among(locals())
+    table = _table(data, **options.reading)
+    result = diagnose_table(table, options)
     return Diagnosed(result.diagnosis, summarize_diagnosis(result))
 
 
-def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options: Any) -> Judged:
-    """Say how good labels are, whoever made them, by a person's answers for rows drawn at random.
+def judge(
+    data: Any,
+    labels: str | Sequence[str],
+    audit: Any,
+    *,
+    level: float = 0.95,
+    unlabeled: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = (),
+    confidence: str | None = None,
+    by: str | Sequence[str] = (),
+    error: float | None = None,
+    require: float | None = None,
+    hide: str | Sequence[str] = (),
+    annotator: GivenPath | Sequence[GivenPath] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+) -> Judged:
+    """Say how good labels are, by a person's answers for random rows.
 
     Parameters
     ----------
@@ -215,45 +260,68 @@ def judge(data: Any, labels: Any, audit: Any, *, level: float = 0.95, **options:
     labels : str, or two of them
         The column of labels under test; several are also compared.
     audit : path or array of shape (n,)
-        A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing where
+        A sheet of ``draw_rows`` with a person's answers. Or answers for all rows, missing if
         nobody looked: then the figures hold only if the rows looked at were drawn at random from
-        all, which cannot be checked. A pandas Series is aligned by its index, with that of a pandas
-        frame or with row numbers from 0.
+        all, which cannot be checked. A pandas Series is aligned by its index, with the index of a
+        pandas frame or with row numbers from 0.
     level : float, default=0.95
-        Of the intervals.
-    **options
-        ``confidence``, a column of numbers, the larger the surer the label; ``by``, columns to
-        slice by; ``error``, the largest share of wrong labels among those to accept; ``annotator``,
-        further people's sheets; ``unlabeled`` as in ``label``; for a path also ``delimiter``,
-        ``encoding``, ``sheet`` and ``header_row``.
+        The confidence level of the intervals.
+    unlabeled, classes : str or sequence of str
+        As in ``chary.label``.
+    confidence : str, default=None
+        A column of numbers: the larger, the more certain the label.
+    by : str or sequence of str, default=()
+        Columns for whose values the accuracy is given, too.
+    error : float, default=None
+        The largest share of wrong labels among those to be accepted, such as 0.1.
+    require : float, default=None
+        The accuracy that the labels must have; ``summary["required"]`` says whether they do.
+    hide : str or sequence of str, default=()
+        Columns that the sheet did not show, if it does not say so.
+    annotator : path or sequence of paths, default=()
+        Sheets with the answers of further people.
+    delimiter, encoding, sheet, header_row
+        For a path, as in ``chary.label``.
 
     Examples
     --------
-    >>> frame = {"text": [f"t{i}" for i in range(500)], "rule": ["spam" if i % 5 else "ham" for i in range(500)]}
-    >>> truth = [("spam" if i % 4 else "ham") if i in range(7, 500, 12) else None for i in range(500)]
-    >>> found = judge(frame, "rule", truth)
-    >>> found.summary["columns"][0]["accuracy"]["correct"], found.summary["audited"]
+    >>> labels = ["spam" if i % 5 else "ham" for i in range(500)]
+    >>> frame = {"text": [f"t{i}" for i in range(500)], "rule": labels}
+    >>> truth = ["spam" if i % 4 else "ham" for i in range(500)]
+    >>> answers = [truth[i] if i in range(7, 500, 12) else None for i in range(500)]
+    >>> judged = judge(frame, "rule", answers)
+    >>> judged.summary["columns"][0]["accuracy"]["correct"], judged.summary["audited"]
     (34, 42)
     """
-    chosen = JudgeOptions.of(labels=labels, **options)
-    source = flattened(_source(data, reserved=(), **chosen.reading))
-    audit = aligned(audit, data, source.n_rows, "the truth")
-    return Judged(data, judge_table(source, audit, chosen, level))
+    options = JudgeOptions.among(locals())
+    source = flattened(_source(data, reserved=(), **options.reading))
+    answers = aligned(audit, data, source.n_rows, "the truth")
+    return Judged(data, judge_table(source, answers, options, level))
 
 
 def draw_rows(
     data: Any,
-    labels: Any,
-    path: str | os.PathLike[str],
+    labels: str | Sequence[str],
+    path: GivenPath,
     k: int = AUDIT_SIZE,
     *,
     force: bool = False,
-    **options: Any,
+    discard_answers: bool = False,
+    unlabeled: str | Sequence[str] | None = None,
+    classes: str | Sequence[str] = (),
+    confidence: str | None = None,
+    hide: str | Sequence[str] = (),
+    show: str | Sequence[str] = (),
+    seed: int | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
 ) -> None:
-    """Write a sheet (CSV) of k rows drawn at random from all rows, without the labels, for a person to label.
+    """Write a sheet (CSV) of k random rows without their labels, for a person to label.
 
-    Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. Where a
-    smaller sheet of the table is already, rows are added to it and its answers stay.
+    Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. If there is a
+    smaller sheet of the table already, rows are added to it and its answers stay.
 
     Parameters
     ----------
@@ -262,43 +330,53 @@ def draw_rows(
     labels : str or list
         The columns under test, which the sheet does not show.
     path : path
-        Of the sheet.
+        The sheet to write.
     k : int, default=30
-        How many rows it shall hold.
+        How many rows the sheet should hold.
     force : bool, default=False
-        Whether to draw anew in place of what is there; a sheet that holds answers is refused.
-    **options
-        ``discard_answers``, to draw anew even in place of answers, of which a copy is kept;
-        ``confidence`` and ``hide``, columns that the sheet does not show either; ``show``, columns
-        that it shows although the label can be told from them; ``seed``; ``unlabeled`` as in
-        ``label``; for a path also ``delimiter``, ``encoding``, ``sheet``, ``header_row``.
+        Whether to draw again in place of an existing sheet; a sheet with answers is refused.
+    discard_answers : bool, default=False
+        Whether to draw again even in place of answers; a copy of them is kept.
+    unlabeled, classes : str or sequence of str
+        As in ``chary.label``.
+    confidence : str, default=None
+    hide : str or sequence of str, default=()
+        Columns that the sheet does not show either.
+    show : str or sequence of str, default=()
+        Columns that the sheet shows although the label can be told from them.
+    seed : int, default=None
+        The same seed draws the same rows. None: the seed of an existing sheet, or 0.
+    delimiter, encoding, sheet, header_row
+        For a path, as in ``chary.label``.
     """
-    chosen = JudgeOptions.of(labels=labels, force=force, **options)
-    source = flattened(_source(data, reserved=(), **chosen.reading))
-    draw_to_judge(source, path, chosen, k)
+    options = JudgeOptions.among(locals())
+    source = flattened(_source(data, reserved=(), **options.reading))
+    draw_to_judge(source, path, options, k)
 
 
-def load(path: str | os.PathLike[str]) -> TableModel:
-    """Read a model that was made from a table: ``result.save(path)``, or by the command line.
+def load(path: GivenPath) -> TableModel:
+    """Read a model that ``result.save(path)`` or the command line made.
 
-    Opening a file from a stranger runs no code, as it holds arrays and JSON alone (no pickle), and
-    a damaged one is refused. Nobody can tell from the file whether it predicts well or honestly
+    A model file holds arrays and JSON alone (no pickle): opening one from a stranger runs no code,
+    and a damaged one is refused. The file does not tell whether the model predicts well or honestly
     (``docs/reference/reliability.md``).
 
     Parameters
     ----------
     path : path
-        Of the model file.
+        The model file.
 
     See Also
     --------
-    label : Makes such a model, ``result.save(path)`` writes it.
+    label : Makes such a model; ``result.save(path)`` writes it.
 
     Examples
     --------
     >>> import tempfile
     >>> from chary import label
-    >>> data = {"x": [i % 10 for i in range(80)], "y": [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]}
+    >>> x = [i % 10 for i in range(80)]
+    >>> y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    >>> data = {"x": x, "y": y}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     label(data, target="y", learner="linear").save(f"{folder}/model.chary")
     ...     model = load(f"{folder}/model.chary")
@@ -315,47 +393,57 @@ def predictor(
     probabilities: bool = False,
     threshold: float | None = None,
 ) -> Predictor:
-    """A function from an iterator of record batches to one of their labels, for engines that spread them.
+    """Make a function that labels batches of rows, for engines that spread them over machines.
 
     Parameters
     ----------
     model : path, TableModel, or the bytes of a model file
     columns : sequence of str, default=()
-        Columns of the batches to give back on the left.
+        Columns of the batches to return, left of the labels.
     probabilities : bool, default=False
-        Also ``chary_p_`` of each class.
+        Whether to add ``chary_p_`` of each class.
     threshold : float, default=None
-        Also ``chary_accept``: whether the confidence reaches it.
+        Adds ``chary_accept``: whether the confidence reaches the threshold.
 
     Returns
     -------
     Predictor
-        What a batch may be, and what comes of it, is said there.
+        It documents what a batch may be, and what it returns.
 
     Examples
     --------
     >>> import polars as pl
     >>> from chary import label
-    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)]})
-    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> x = [i % 10 for i in range(80)]
+    >>> y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    >>> frame = pl.DataFrame({"x": x, "y": y})
     >>> predict = predictor(label(frame, target="y", learner="linear").model, columns=["x"])
     >>> [batch["chary_label"].to_list() for batch in predict([frame[:2], frame[9:10]])]
     [['a', 'a'], ['b']]
     """
-    how: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "columns": columns,
         "probabilities": probabilities,
         "threshold": threshold,
     }
     if isinstance(model, (str, os.PathLike)):
-        return Predictor.from_file(model, **how)
-    return Predictor(
-        model_bytes(model.pipeline) if isinstance(model, TableModel) else bytes(model), **how
-    )
+        return Predictor.from_file(model, **settings)
+    if isinstance(model, TableModel):
+        model = model_bytes(model.pipeline)
+    return Predictor(bytes(model), **settings)
 
 
-def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: Any) -> Any:
-    """Why these labels: the two or three cells that decide each, and what every column adds.
+def explain(
+    model: Result | TableModel,
+    rows: Any = None,
+    *,
+    background: Any = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+) -> Any:
+    """Name the two or three cells that decide each label, and what every column adds.
 
     A cell speaks for a label if the model would be less sure of it with the cells of other rows in
     its place: see ``chary.labelling.explain.effects``. This tells what the model goes by, not what
@@ -366,82 +454,103 @@ def explain(model: Any, rows: Any = None, *, background: Any = None, **reading: 
     model : Result or TableModel
         From ``chary.label`` or ``chary.load``.
     rows : row numbers from 0, a mask or None; with a model a frame, dict of columns, path or Table
-        What to explain. Of a Result: rows of its table (None: all), with the labels that they have
-        in ``result.frame``, compared with its unlabelled rows. Of a model: new rows.
+        What to explain. With a Result, rows of its table (None: all), with the labels that they
+        have in ``result.frame``, compared with its unlabelled rows. With a model, new rows.
     background : frame, dict of columns, path or Table, default=None
         The rows that new ones are compared with. None: with each other.
-    **reading
-        For paths, the parameters of ``chary.tables.read_table``.
+    delimiter, encoding, sheet, header_row
+        For a path, as in ``chary.label``.
 
     Returns
     -------
     DataFrame
-        Of the kind of the rows, in their order: ``chary_label``; ``chary_why``, missing where no
-        cell stands out; and for each of the (at most 20) columns that matter most how much it
-        speaks for the label, in log-odds.
+        Of the same library and in the same order as the rows: ``chary_label``; ``chary_why``,
+        missing if no cell stands out; and for each of the (at most 20) columns that matter most,
+        how much it speaks for the label, in log-odds.
 
     Examples
     --------
     >>> from chary import label
-    >>> frame = pl.DataFrame({"x": [i % 10 for i in range(80)], "z": [i % 3 for i in range(80)]})
-    >>> frame = frame.with_columns(y=pl.Series([("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]))
+    >>> x = [i % 10 for i in range(80)]
+    >>> y = [("ab"[i % 10 > 4] if i % 4 else None) for i in range(80)]
+    >>> frame = pl.DataFrame({"x": x, "z": [i % 3 for i in range(80)], "y": y})
     >>> explain(label(frame, target="y", learner="linear"), [0, 8])["chary_why"].to_list()
     ['x = 0', 'x = 8']
     """
     if isinstance(model, Result):
-        result, table = model.details, model.details.table
-        if str(getattr(rows, "dtype", "")) == "bool":
-            rows = aligned(rows, model.data, table.n_numbers, "the mask")
-        numbers = table.numbers(np.arange(table.frame.height))
-        if rows is not None:
-            numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
-        places = table.places_of(numbers)
-        found = _effects(
-            result.explainer, result.features(places), result.codes[places], table.frame[places]
-        )
-        return like(model.data, found, numbers)
+        return _explain_result(model, rows)
+    reading = FileReading(
+        delimiter=delimiter, encoding=encoding, sheet=sheet, header_row=header_row
+    )
+    return _explain_new_rows(model, rows, background, reading)
 
-    preparation, classifier = model.pipeline[0], model.pipeline[-1]
+
+def _explain_result(result: Result, rows: Any) -> Any:
+    """Explain labels of a labelled table."""
+    details = result.details
+    table = details.table
+    if rows is None:
+        numbers = table.numbers(np.arange(table.frame.height))
+    else:
+        if str(getattr(rows, "dtype", "")) == "bool":
+            rows = aligned(rows, result.data, table.n_numbers, "the mask")
+        numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
+
+    places = table.places_of(numbers)
+    X = details.features(places)
+    columns = _explain(details.explainer, X, details.codes[places], table.frame[places])
+    return like(result.data, columns, numbers)
+
+
+def _explain_new_rows(model: TableModel, rows: Any, background: Any, reading: FileReading) -> Any:
+    """Explain the labels that a model gives to new rows."""
+    preparation = model.pipeline[0]
+    classifier = model.pipeline[-1]
     frame = _table(rows, **reading).frame
     X = preparation.transform(frame)
-    others = X if background is None else preparation.transform(_table(background, **reading).frame)
-    if len(others) < 2:
+    X_background = X
+    if background is not None:
+        X_background = preparation.transform(_table(background, **reading).frame)
+    if len(X_background) < 2:
         raise TableError(
             "A single row has nothing to be compared with; pass more of them as background."
         )
+
     codes = classifier.predict_proba(X).argmax(axis=1)
-    return like(rows, _effects(explainer(classifier, preparation, others), X, codes, frame))
+    row_explainer = explainer(classifier, preparation, X_background)
+    return like(rows, _explain(row_explainer, X, codes, frame))
 
 
-def _effects(
-    explained: Explainer, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame
+def _explain(
+    row_explainer: Explainer, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame
 ) -> dict[str, Any]:
-    """The label of each row, the cells that decide it, and how much each column speaks for it."""
-    effects = explained.effects(X, codes)
-    effect_of = {name: effects[:, k] for k, name in enumerate(explained.columns)}
-    names = [name for name in dict.fromkeys([*frame.columns, *effect_of]) if name in effect_of]
+    """List labels, the cells that decide them, and how much each column speaks for them."""
+    effects = row_explainer.effects(X, codes)  # (n, columns)
+    effects_of = dict(zip(row_explainer.columns, effects.T, strict=True))
+    classes = np.asarray(row_explainer.classifier.classes_).astype(str)
     return {
-        LABEL: np.asarray(explained.classifier.classes_).astype(str)[codes].tolist(),
-        WHY: explained.texts(X, codes, frame, effects).to_list(),
-        **{name: effect_of[name] for name in names},
+        LABEL: classes[codes].tolist(),
+        WHY: row_explainer.texts(X, codes, frame, effects).to_list(),
+        # In the order of the table.
+        **{name: effects_of[name] for name in frame.columns if name in effects_of},
     }
 
 
 @contextmanager
 def _notebook_bar() -> Iterator[Callable[[str], None]]:
-    """A bar with the share done and the time left while a notebook waits; nothing elsewhere."""
+    """Show a bar with the share done and the time left in a notebook; nothing elsewhere."""
     if "ipykernel" not in sys.modules:
         yield lambda step: None
         return
     from IPython.display import HTML, display
 
-    pace, handle = Pace(), display(HTML(""), display_id=True)
+    pace = Pace()
+    handle = display(HTML(""), display_id=True)
 
     def step(name: str) -> None:
         pace.step(name)
-        handle.update(
-            HTML(f"<progress max='1' value='{pace.share:.3f}'></progress> {name}: {pace.words}")
-        )
+        bar = f"<progress max='1' value='{pace.share:.3f}'></progress>"
+        handle.update(HTML(f"{bar} {name}: {pace.words}"))
 
     try:
         yield step
@@ -450,35 +559,37 @@ def _notebook_bar() -> Iterator[Callable[[str], None]]:
 
 
 class _Shown:
-    """Something that shows itself at a prompt and in a notebook as the command line does in a terminal."""
+    """A result that shows itself at a prompt and in a notebook, as a command does in a terminal."""
 
     summary: Any  # plain data
 
     def _show(self, console: Console) -> None:
+        """Write the result to a console."""
         raise NotImplementedError
 
     def _recorded(self) -> Console:
+        """Show the result to nobody, and record what was shown."""
         console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
         self._show(console)
         return console
 
     def __repr__(self) -> str:
-        return "\n".join(
-            line.rstrip() for line in self._recorded().export_text().splitlines()
-        ).strip("\n")
+        lines = self._recorded().export_text().splitlines()
+        return "\n".join(line.rstrip() for line in lines).strip("\n")
 
     def _repr_html_(self) -> str:
         return self._recorded().export_html(inline_styles=True, code_format=_PRE)
 
 
 class _Reported(_Shown):
-    """Something that has a report, too."""
+    """A result with a report."""
 
     def _page(self) -> str:
+        """Render the report."""
         raise NotImplementedError
 
-    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the whole report to ``path``: one HTML page; an existing file only with ``force``."""
+    def report(self, path: GivenPath, *, force: bool = False) -> None:
+        """Write the report, one HTML page; ``force`` replaces an existing file."""
         _write(path, self._page().encode("utf-8", "backslashreplace"), force)
 
 
@@ -488,7 +599,7 @@ class Diagnosed(_Shown):
     Attributes
     ----------
     details : Diagnosis
-        As ``chary.labelling.diagnose`` gives it.
+        The diagnosis, for programs.
     summary : dict
         Plain data, as a program gets it.
     """
@@ -499,7 +610,7 @@ class Diagnosed(_Shown):
 
     @property
     def verdict(self) -> str:
-        """One of: representative, mildly biased, strongly biased, too few rows to tell."""
+        """Representative, mildly biased, strongly biased, or too few rows to tell."""
         return self.details.verdict
 
     @property
@@ -517,23 +628,25 @@ class Result(_Reported):
     Attributes
     ----------
     frame : DataFrame
-        As it was given, with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an
-        error was asked for, ``chary_accept``. A path or a dict gives a polars frame.
+        The data with ``chary_label``, ``chary_confidence``, ``chary_source`` and, if an error was
+        asked for, ``chary_accept``. A path or a dict gives a polars frame.
     probabilities : DataFrame
-        One column a class, named like it; rows in the order of ``frame``.
+        One column for each class, with its name; rows in the order of ``frame``.
     diagnosis : Diagnosed
     importance : DataFrame
-        What the labels owe to each column, the most important first: ``column``, and ``change`` of
-        the probabilities on average if its cells are shuffled among the rows.
+        How much the labels depend on each column, the most important first: ``column``, and
+        ``change``, by how much the probabilities change on average if its cells are shuffled among
+        the rows.
     second_look : DataFrame
-        Rows whose given label a model that had not seen it contradicts and is sure; they may be
-        right. With ``chary_row`` (from 1, as in the report), ``chary_held_out``, what it says,
-        ``chary_probability`` of that and ``chary_given_probability`` of the given label.
+        Rows whose given label is contradicted by a model that has not seen it and is sure; the
+        label may be right. With ``chary_row`` (from 1, as in the report), ``chary_held_out``, the
+        label by that model, ``chary_probability`` of it and ``chary_given_probability`` of the
+        given label.
     summary : dict
         All figures of the report, plain data.
     model : TableModel
     details : LabeledTable
-        As ``chary.labelling.label_table`` gives it.
+        All that was found, for programs.
     """
 
     def __init__(self, data: Any, details: LabeledTable) -> None:
@@ -542,21 +655,24 @@ class Result(_Reported):
 
     @cached_property
     def frame(self) -> Any:
-        return extended(
-            self.data, self.details.table, self.details.added_columns, self.details.target
-        )
+        """The data with the new columns."""
+        details = self.details
+        return extended(self.data, details.table, details.added_columns, details.target)
 
     @cached_property
     def probabilities(self) -> Any:
-        probs = self.details.probabilities()
-        columns = {
-            str(name): probs[:, code] for code, name in enumerate(self.details.labels.classes)
-        }
-        _, in_place = self.details.table.with_blank_rows(columns)
-        return like(self.data, in_place if self.details.table.blank is not None else columns)
+        """The probability of each class for each row."""
+        details = self.details
+        columns = dict(
+            zip(map(str, details.labels.classes), details.probabilities().T, strict=True)
+        )
+        if details.table.blank is not None:
+            _, columns = details.table.with_blank_rows(columns)
+        return like(self.data, columns)
 
     @cached_property
     def importance(self) -> Any:
+        """How much the labels depend on each column."""
         columns = self.summary["importance"]["columns"]
         names = [column["column"] for column in columns]
         changes = [column["change"] for column in columns]
@@ -564,17 +680,21 @@ class Result(_Reported):
 
     @cached_property
     def second_look(self) -> Any:
-        rows, doubted = self.summary["second_look"], self.details.second_look
+        """Rows whose given label a model contradicts."""
+        suspect = self.details.second_look
+        table = self.details.table
+        held_out = [row["held_out"] for row in self.summary["second_look"]]
         added = {
-            "chary_row": pl.Series(self.details.table.numbers(doubted.rows) + 1),
-            "chary_held_out": pl.Series([row["held_out"] for row in rows], dtype=pl.String),
-            "chary_probability": pl.Series(np.round(doubted.probability, 4)),
-            "chary_given_probability": pl.Series(np.round(doubted.own, 4)),
+            "chary_row": pl.Series(table.numbers(suspect.rows) + 1),
+            "chary_held_out": pl.Series(held_out, dtype=pl.String),
+            "chary_probability": pl.Series(np.round(suspect.probability, 4)),
+            "chary_given_probability": pl.Series(np.round(suspect.own, 4)),
         }
-        return extended(self.data, self.details.table, added, rows=doubted.rows)
+        return extended(self.data, table, added, rows=suspect.rows)
 
     @cached_property
     def diagnosis(self) -> Diagnosed:
+        """Whether the labelled rows are like the rest."""
         summary = self.summary
         diagnosed: DiagnosedSummary = {
             **summary["diagnosis"],
@@ -587,60 +707,73 @@ class Result(_Reported):
 
     @cached_property
     def summary(self) -> LabelsSummary:
+        """All figures of the report."""
         return summarize(self.details)
 
     @property
     def model(self) -> TableModel:
+        """The model, for new rows."""
         return TableModel(self.details.model)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the model to ``path``, for ``chary.load`` and the commands; ``force`` as in ``report``."""
+    def save(self, path: GivenPath, *, force: bool = False) -> None:
+        """Write the model, for ``chary.load`` and commands; ``force`` as in ``report``."""
         _write(path, model_bytes(self.details.model), force)
 
     def draw(
         self,
-        path: str | os.PathLike[str],
+        path: GivenPath,
         k: int | None = None,
         *,
         seed: int = 0,
         force: bool = False,
         discard_answers: bool = False,
     ) -> None:
-        """Write a sheet (CSV) of k unlabelled rows drawn at random, thirty if there are so many, to be labelled.
+        """Write a sheet (CSV) of k random unlabelled rows to label.
 
-        It goes to ``path``; with ``force`` it is drawn anew in place of what is there, unless that
-        is a sheet with answers: for that pass ``discard_answers``, which keeps a copy of it. Where
-        a smaller sheet of the same table and seed is already, rows are added to it and its answers
-        stay. Fill in its target column, then pass its path as ``audit`` to ``label``, with the same
-        table.
+        Fill in its target column, then pass its path as ``audit`` to ``label``, with the same
+        table. If there is a smaller sheet of the same table and seed already, rows are added to it
+        and its answers stay.
+
+        Parameters
+        ----------
+        path : path
+            The sheet to write.
+        k : int, default=None
+            How many rows. None: thirty, if there are so many.
+        seed : int, default=0
+            The same seed draws the same rows.
+        force : bool, default=False
+            Whether to draw again in place of an existing sheet; a sheet with answers is refused.
+        discard_answers : bool, default=False
+            Whether to draw again even in place of answers; a copy of them is kept.
         """
         details = self.details
-        labels = (
-            details.labels
-            if details.audit is None
-            else details.labels.without(details.audit.answers.rows)
-        )
         k = details.audit_size if k is None else k
         if k < 2:
             raise TableError(
                 f"{k} rows are too few to judge by; look at each unlabelled row instead."
             )
+
+        labels = details.labels
+        if details.audit is not None:
+            labels = labels.without(details.audit.answers.rows)
         pool = unlabelled_rows(details.table, details.target, labels, **details.options.for_sheet)
         draw_sheet(path, pool, k, seed=seed, force=force, discard_answers=discard_answers)
 
     def rows_to_check(
-        self, path: str | os.PathLike[str], *, force: bool = False, discard_answers: bool = False
+        self, path: GivenPath, *, force: bool = False, discard_answers: bool = False
     ) -> None:
-        """Write a sheet (CSV) of the rows of highest doubt to ``path``, to be checked one by one.
+        """Write a sheet (CSV) of the most doubtful rows, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns
-        from the labels, and no accuracy is computed from them, as the rows were not drawn at
-        random. An existing file is replaced with ``force`` only, a sheet that holds answers with
-        ``discard_answers``, which keeps a copy.
+        from the labels. No accuracy is computed from them, as the rows were not drawn at random.
+        ``force`` replaces an existing file, and ``discard_answers`` a sheet that holds answers, of
+        which a copy is kept.
         """
         target = self.details.target
         stream = BytesIO()
         write_rows_to_check(self.details, stream)
+
         with sole_writer(path):
             if not discard_answers:
                 refuse_to_lose_answers(path, target, "checked")
@@ -652,24 +785,26 @@ class Result(_Reported):
 
     @property
     def _hints(self) -> Hints:
-        return Hints(
-            draw=_DRAW.format(shown(self.details.target)) if self.details.audit_size else ""
-        )
+        """The calls that do what the report suggests."""
+        if not self.details.audit_size:
+            return Hints()
+        return Hints(draw=_DRAW.format(shown(self.details.target)))
 
     def _show(self, console: Console) -> None:
         show_labels(console, self.summary, self._hints)
 
 
 class TableModel:
-    """A model that takes tables: a pandas or polars frame, a dict of columns, or the path of a file.
+    """A model that takes tables.
 
-    Columns are found by name; further ones are ignored. ``pipeline`` is the scikit-learn Pipeline
-    that does the work, preparation first.
+    A table is a frame of pandas, polars or Arrow, a dict of columns, or a path; for a path,
+    ``delimiter``, ``encoding``, ``sheet`` and ``header_row`` as in ``chary.label``. Columns are
+    found by name, and further ones are ignored.
 
     Parameters
     ----------
     pipeline : Pipeline
-        As ``chary.model_file.load_model`` gives it.
+        The scikit-learn Pipeline that does the work, preparation first.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -677,38 +812,39 @@ class TableModel:
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, as text, in the order of the columns of ``predict_proba``."""
+        """The classes as text, in the order of the columns of ``predict_proba``."""
         return self.pipeline.classes_.astype(str)
 
     @same_warnings()
-    def predict(self, data: Any, **reading: Any) -> NDArray[Any]:
-        """The label of each row (n,) of ``data``, as text; ``reading`` as in ``read_table``, for a file."""
-        return np.asarray(self.pipeline.predict(_table(data, **reading).frame)).astype(str)
+    def predict(self, data: Any, **reading: Unpack[FileReading]) -> NDArray[Any]:
+        """Predict the label of each row (n,), as text."""
+        frame = _table(data, **reading).frame
+        return np.asarray(self.pipeline.predict(frame)).astype(str)
 
     @same_warnings()
-    def predict_proba(self, data: Any, **reading: Any) -> NDArray[np.float64]:
-        """Class probabilities (n, C) of the rows of ``data``."""
+    def predict_proba(self, data: Any, **reading: Unpack[FileReading]) -> NDArray[np.float64]:
+        """Predict the class probabilities (n, C) of the rows."""
         return self.pipeline.predict_proba(_table(data, **reading).frame)
 
-    def predict_frame(self, data: Any, *, probabilities: bool = False, **reading: Any) -> Any:
-        """The same kind of frame as ``data`` with ``chary_label`` and ``chary_confidence``.
+    def predict_frame(
+        self, data: Any, *, probabilities: bool = False, **reading: Unpack[FileReading]
+    ) -> Any:
+        """Return the data with ``chary_label`` and ``chary_confidence``.
 
-        And with ``chary_p_`` of each class if ``probabilities`` are asked for.
+        If ``probabilities`` are asked for, also with ``chary_p_`` of each class.
         """
         table = _table(data, **reading)
-        return extended(
-            data, table, predict_table(self.pipeline, table, probabilities=probabilities)
-        )
+        added = predict_table(self.pipeline, table, probabilities=probabilities)
+        return extended(data, table, added)
 
-    def compare(self, data: Any, **reading: Any) -> RowComparison:
-        """Whether rows of ``data`` look like those learned from: ``alike``, ``sentence``, ``columns``.
+    def compare(self, data: Any, **reading: Unpack[FileReading]) -> RowComparison:
+        """Tell whether the rows look like the rows of the labelled table.
 
-        The rows learned from are all of the labelled table, with a label or without one.
+        Those are all its rows, with a label or without one.
         """
-        seen = count_events(
-            self.pipeline, *self.pipeline[0].transform_counted(_table(data, **reading).frame)
-        )
-        return compare_with_reference(self.pipeline, seen)
+        frame = _table(data, **reading).frame
+        events = count_events(self.pipeline, *self.pipeline[0].transform_counted(frame))
+        return compare_with_reference(self.pipeline, events)
 
     def __repr__(self) -> str:
         classes = ", ".join(self.classes_[:8].tolist())
@@ -723,7 +859,7 @@ class Judged(_Reported):
     summary : dict
         All figures, plain data.
     frame : DataFrame
-        As it was given, with ``chary_accept`` if an error was asked for.
+        The data with ``chary_accept`` if an error was asked for.
     details : JudgedTable
         All that was found, for programs.
     """
@@ -734,17 +870,20 @@ class Judged(_Reported):
 
     @cached_property
     def summary(self) -> JudgedSummary:
+        """All figures of the report."""
         return summarize_judged(self.details)
 
     @cached_property
     def frame(self) -> Any:
-        accepted = self.details.accepted
-        added = {} if accepted is None else {ACCEPT: pl.Series(accepted)}
+        """The data with the rows to accept."""
+        added = {}
+        if self.details.accepted is not None:
+            added[ACCEPT] = pl.Series(self.details.accepted)
         return extended(self._data, self.details.tested.source.read(), added)
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Between which shares the labels of the first column are right: the interval that is promised."""
+        """The promised interval of the share of right labels in the first column."""
         promised = self.summary["columns"][0]["promised"]
         return promised["low"], promised["high"]
 
@@ -755,17 +894,21 @@ class Judged(_Reported):
         show_judged(console, self.summary, Hints())
 
 
-def _table(data: Any, **reading: Any) -> Table:
-    """A path, a pandas or polars frame, a dict of columns or a Table as a table."""
+def _table(data: Any, **reading: Unpack[FileReading]) -> Table:
+    """Read a path, a frame, a dict of columns or a Table."""
     return _source(data, **reading).read()
 
 
-def _source(data: Any, **reading: Any) -> Source:
+def _source(
+    data: Any, reserved: Sequence[str] = ADDED_COLUMNS, **reading: Unpack[FileReading]
+) -> Source:
+    """Open a path, a frame, a dict of columns or a Table."""
     refuse_after_fork()
-    return open_source(data, **reading)
+    return open_source(data, reserved=reserved, **reading)
 
 
-def _write(path: str | os.PathLike[str], content: bytes, force: bool) -> None:
+def _write(path: GivenPath, content: bytes, force: bool) -> None:
+    """Write a file, in place of an existing one only with ``force``."""
     if os.path.lexists(path) and not force:
         raise FileExistsError(
             f"{os.fspath(path)} exists already; choose another name, or pass force=True."
