@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and one clear sentence where one cannot be written.
+"""Outputs that are written whole or not at all, with one clear sentence if they cannot be.
 
 Every output of chary goes through here: to a temporary file beside it, flushed to the disk, then
 renamed.
@@ -27,16 +27,17 @@ except ImportError:  # Windows, where a file that is open cannot be deleted anyw
 GivenPath = str | os.PathLike[str]
 
 _WINDOWS = os.name == "nt"
-# Folders whose files are no files: what is put there is lost at the next start, or speaks to a
+# Folders whose files are not on a disk: what is put there is lost at the next start, or speaks to a
 # device.
-_OF_THE_SYSTEM = ("/dev", "/proc", "/sys")
+_SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
-_MOUNTED = ("/net", "/afs", "/smb", "/Network")
-# What a disk says when it takes no more, whoever wrote to it; other errors may be about other
-# files.
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+_MOUNTED_FOLDERS = ("/net", "/afs", "/smb", "/Network")
+# Errors of a disk that takes no more; while a file is written, other errors may be about others.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_of_this_thread = local()  # the folders that it has for itself
+_PROBE_BYTES = 1 << 16
+# For each thread, the folders of which it is the sole writer.
+_this_thread = local()
 
 
 class OutputError(OSError):
@@ -45,12 +46,12 @@ class OutputError(OSError):
 
 @contextmanager
 def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its name only once everything in it is on the disk.
+    """Open a file for writing that takes its name only once all of it is on the disk.
 
     The bytes go to a temporary file in the same folder, which is flushed and renamed when the block
-    ends, and removed when the block fails. Without ``overwrite`` whatever has the name is left
-    alone, a link that leads nowhere too. With it a link is replaced, and what it leads to stays as
-    it is; a file keeps its permissions.
+    ends, and removed when the block fails. Without ``overwrite`` anything that has the name is left
+    alone, even a link that leads nowhere. With it a link is replaced, and the file that it leads to
+    stays unchanged; a file keeps its permissions.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -69,102 +70,104 @@ def atomic_writes(
 ) -> Iterator[list[BinaryIO]]:
     """Open several files that take their names one after the other, once all are on the disk.
 
-    The first takes its name last: where that is new, so are the others, even if the machine stops
+    The first takes its name last: if that is new, so are the others, even if the machine stops
     midway.
     """
-    finals = [Path(path) for path in paths]
-    for path in finals:
-        _refuse(path, overwrite)
-    parts: list[_Part] = []
+    outputs = [Path(path) for path in paths]
+    for output in outputs:
+        _refuse_unwritable(output, overwrite)
+
+    temporaries: list[_Temporary] = []
     try:
-        with _one_sentence(finals):
-            for path in finals:
-                parts.append(_Part(path))
-        with _one_sentence(finals, _OF_THE_DISK):
-            yield [part.file for part in parts]
-        with _one_sentence(finals):
-            for part in parts:
-                part.finish(overwrite)
-            for path in finals:
-                _refuse(path, overwrite)  # what appeared meanwhile
-            for part in reversed(parts):
-                part.take_name(overwrite)
-        for folder in {path.parent for path in finals}:
-            _fsync_folder(folder)
+        with _errors_as_sentence(outputs):
+            for output in outputs:
+                temporaries.append(_Temporary(output))
+        with _errors_as_sentence(outputs, _DISK_ERRORS):
+            yield [temporary.file for temporary in temporaries]
+        with _errors_as_sentence(outputs):
+            for temporary in temporaries:
+                temporary.finish(overwrite)
+            for output in outputs:
+                _refuse_unwritable(output, overwrite)  # another file may have the name by now
+            for temporary in reversed(temporaries):
+                temporary.take_name(overwrite)
+        for folder in {output.parent for output in outputs}:
+            _flush_folder(folder)
     finally:
-        for part in parts:
-            part.remove()
+        for temporary in temporaries:
+            temporary.remove()
 
 
 @contextmanager
 def atomic_rewrite(path: GivenPath) -> Iterator[BinaryIO]:
-    """The same for a file that is worked on: where the name is a link, the file it leads to is the one."""
+    """Open a file that is worked on for writing; of a link, the file that it leads to.
+
+    It is replaced as by ``atomic_write``.
+    """
     with atomic_write(os.path.realpath(path), overwrite=True) as file:
         yield file
 
 
 def make_folders(paths: Iterable[GivenPath]) -> None:
     """Make the folders of files about to be written."""
-    finals = [Path(path).absolute() for path in paths]
-    with _one_sentence(finals):
-        for path in finals:
-            path.parent.mkdir(parents=True, exist_ok=True)
+    outputs = [Path(path).absolute() for path in paths]
+    with _errors_as_sentence(outputs):
+        for output in outputs:
+            output.parent.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def sole_writer(path: GivenPath) -> Iterator[None]:
-    """While this lasts, nobody else who asks for a file of the same folder has it; no file is left behind.
+    """Keep others that ask for a file of the same folder waiting; no lock file is left behind.
 
-    Where the name is a link, the folder is that of the file it leads to. A thread that has it may
-    ask again. Where the system, or the file system, has no such locks, nobody is kept out.
+    If the path is a link, the folder is that of the file that it leads to. A thread may ask again
+    for its folder. Nobody waits if the system, or the file system, has no such locks.
     """
-    folder, held = (
-        os.path.dirname(os.path.realpath(path)),
-        vars(_of_this_thread).setdefault("folders", set()),
-    )
-    if (
-        fcntl is None
-        or not hasattr(os, "O_DIRECTORY")
-        or folder in held
-        or not os.access(folder, os.R_OK)
-    ):
+    folder = os.path.dirname(os.path.realpath(path))
+    held_folders = vars(_this_thread).setdefault("folders", set())
+    has_locks = fcntl is not None and hasattr(os, "O_DIRECTORY") and os.access(folder, os.R_OK)
+    if folder in held_folders or not has_locks:
         yield
         return
+
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    held.add(folder)
+    held_folders.add(folder)
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        held.remove(folder)
+        held_folders.remove(folder)
         os.close(descriptor)  # which also gives the lock back
 
 
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
-    """Refuse, before any work, outputs that could not be written after it; nothing of the attempt stays.
+    """Refuse, before any work, outputs that could not be written after it.
 
     A little is written under a temporary name in every folder, or in the one that it will be made
-    in.
+    in. Nothing of it stays.
     """
-    finals = [Path(path).absolute() for path in paths]
-    for path in finals:
-        _refuse(path, overwrite)
-    with _one_sentence(finals):
-        for path in finals:
-            folder = next(parent for parent in path.parents if parent.exists())
+    outputs = [Path(path).absolute() for path in paths]
+    for output in outputs:
+        _refuse_unwritable(output, overwrite)
+    with _errors_as_sentence(outputs):
+        for output in outputs:
+            folder = next(parent for parent in output.parents if parent.exists())
             with suppress(FileNotFoundError):
-                os.lstat(path)  # a name that is too long is another error
-            part = _Part(folder / path.name)
+                os.lstat(output)  # a name that is too long is another error
+            temporary = _Temporary(folder / output.name)
             try:
-                part.file.write(bytes(1 << 16))
-                part.finish(overwrite=False)
+                temporary.file.write(bytes(_PROBE_BYTES))
+                temporary.finish(overwrite=False)
             finally:
-                part.remove()
+                temporary.remove()
+
+
+# ---------------------------------------------------------------- paths to read
 
 
 def is_address(path: GivenPath) -> bool:
-    """Whether it is the address of something on the net; C:/data is none.
+    """Tell whether a path is an address on the net.
 
     >>> is_address("s3://bucket/t.csv"), is_address("C://t.csv"), is_address("in/t.csv")
     (True, False, False)
@@ -173,56 +176,62 @@ def is_address(path: GivenPath) -> bool:
 
 
 def is_on_this_machine(path: GivenPath) -> bool:
-    """Tell by its words alone whether a path is neither an address nor a network share nor a device.
+    """Tell from its words that a path is not an address, a network share or a device.
 
     The path is not looked up: looking up the name of a share already connects to it.
 
     >>> [is_on_this_machine(path) for path in ("in/t.csv", "/home/a/t.csv", "C:/t.csv")]
     [True, True, True]
-    >>> [is_on_this_machine(path) for path in ("//host/t.csv", "/x/../net/host/t", "s3://t.csv", "/dev/zero")]
-    [False, False, False, False]
+    >>> [is_on_this_machine(path) for path in ("//host/t.csv", "/x/../net/host/t", "s3://t.csv")]
+    [False, False, False]
     """
     text = os.fspath(path).replace("\\", "/")
     if is_address(text) or text.startswith("//"):
         return False
-    plain = os.path.normpath(text).replace("\\", "/")
-    return not any(
-        plain == root or plain.startswith(f"{root}/") for root in (*_OF_THE_SYSTEM, *_MOUNTED)
-    )
+    normal = os.path.normpath(text).replace("\\", "/")
+    return not _is_within(normal, (*_SYSTEM_FOLDERS, *_MOUNTED_FOLDERS))
+
+
+def _is_within(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def why_unreadable(path: GivenPath) -> str | None:
-    """The sentence that says why a file cannot be opened; None where it can.
+    """Say in a sentence why a file cannot be opened; None if it can be.
 
     >>> why_unreadable("nowhere.csv")
     "'nowhere.csv' cannot be read (no such file or directory); check the path."
     """
     if os.path.isdir(path) or (os.path.exists(path) and not os.path.isfile(path)):
-        return None  # there, and no file: what else it may be, its reader says
+        return None  # a folder or a device: its reader says what to do
     try:
         with open(path, "rb"):
             return None
     except (OSError, ValueError) as error:
+        path_shown = shown(path, 200)
         if is_address(path):
-            where = shown(path, 200)
-            return f"{where} is an address, and chary reads files; fetch the file first, then give its path."
+            return (
+                f"{path_shown} is an address, and chary reads files; fetch the file first, then "
+                "give its path."
+            )
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        return f"{shown(path, 200)} cannot be read ({reason}); check the path."
+        return f"{path_shown} cannot be read ({reason}); check the path."
 
 
-# ---------------------------------------------------------------- a file that has not its name yet
+# ---------------------------------------------------------------- a file without its name yet
 
 
-class _Part:
-    """A temporary file beside the path whose name it will take."""
+class _Temporary:
+    """A file beside the path whose name it will take."""
 
     def __init__(self, path: Path) -> None:
         name = f".{path.name[:30]}.{secrets.token_hex(8)}.part"
-        self.path, self.temporary = path, path.parent / name
+        self.path = path
+        self.temporary = path.parent / name
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
 
     def finish(self, overwrite: bool) -> None:
-        """Have everything on the disk, with the permissions of what is overwritten."""
+        """Flush everything to the disk, with the permissions of a file that is overwritten."""
         self.file.flush()
         if overwrite:
             self._take_permissions()
@@ -231,19 +240,21 @@ class _Part:
             self.file.close()
 
     def take_name(self, overwrite: bool) -> None:
+        """Rename the file."""
         if overwrite:
             os.replace(self.temporary, self.path)
             return
         try:
-            os.link(self.temporary, self.path)  # other than a renaming, it never replaces anything
+            os.link(self.temporary, self.path)  # unlike a renaming, it never replaces anything
         except FileExistsError:
-            raise _there(self.path) from None
+            raise _exists_error(self.path) from None
         except (OSError, AttributeError):  # a disk, or a system, without links
             if os.path.lexists(self.path):
-                raise _there(self.path) from None
+                raise _exists_error(self.path) from None
             os.rename(self.temporary, self.path)
 
     def remove(self) -> None:
+        """Delete what still has the temporary name."""
         with suppress(OSError):
             self.file.close()  # may flush, and fail again
         with suppress(OSError):
@@ -256,78 +267,82 @@ class _Part:
                 os.chmod(self.temporary, stat.S_IMODE(mode))
 
 
-# ---------------------------------------------------------------- what is refused, and in which words
-
-
-def _refuse(path: Path, overwrite: bool) -> None:
-    real = os.path.realpath(path.parent)
-    if any(real == root or real.startswith(f"{root}/") for root in _OF_THE_SYSTEM):
-        raise OutputError(f"{real} is a system folder; write {path.name} elsewhere.")
-    if not os.path.lexists(path):
-        return
-    if not overwrite:
-        raise _there(path)
-    if not (os.path.isfile(path) or (path.is_symlink() and not path.exists())):
-        raise OutputError(
-            f"{path} exists and is not a file, so it cannot be replaced; choose another name."
-        )
-
-
-def _there(path: Path) -> FileExistsError:
-    what = (
-        "is a link that leads nowhere"
-        if path.is_symlink() and not path.exists()
-        else "exists already"
-    )
-    return FileExistsError(f"{path} {what}; choose another name, or allow overwriting it.")
-
-
-@contextmanager
-def _one_sentence(paths: Sequence[Path], only: Sequence[int] = ()) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        number = _number_of(error)
-        if number is None or (
-            only and number not in only
-        ):  # an error that is a sentence has no number
-            raise
-        folder, why = paths[0].parent, os.strerror(number).lower()
-        if number == errno.ENAMETOOLONG:
-            name = max(
-                (part for path in paths for part in path.parts),
-                key=lambda part: len(os.fsencode(part)),
-            )
-            raise OutputError(
-                f"{shown(name, 80)} is too long a name for a file; choose a shorter one."
-            ) from None
-        if _WINDOWS and number == errno.EACCES and any(map(os.path.isfile, paths)):
-            names = listed([path.name for path in paths if path.is_file()], "or")
-            raise OutputError(
-                f"{names} cannot be replaced; close it if another program, such as Excel, has it open."
-            ) from None
-        if number == errno.ENOENT and not folder.is_dir():
-            why = "the folder is not there"
-        raise OutputError(
-            f"Cannot write in {shown(folder, 200)} ({why}); fix that, or choose another folder."
-        ) from None
-
-
-def _number_of(error: Exception) -> int | None:
-    """Which error of the system it is; libraries that write to a file by themselves say so in words."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return error.errno
-    said = re.search(r"\b(?:Errno|os error) (\d+)", str(error))
-    return int(said[1]) if said else None
-
-
-def _fsync_folder(folder: Path) -> None:
-    """Make the new name survive a power cut, where the system lets folders be opened."""
+def _flush_folder(folder: Path) -> None:
+    """Make a new name survive a power cut, if the system lets folders be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    with suppress(OSError):  # the name is taken by now, whatever the folder says of itself
+    with suppress(OSError):  # the name is taken by now, even if the folder cannot be flushed
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def _refuse_unwritable(path: Path, overwrite: bool) -> None:
+    """Refuse a path in a system folder, or one whose name is taken."""
+    folder = os.path.realpath(path.parent)
+    if _is_within(folder, _SYSTEM_FOLDERS):
+        raise OutputError(f"{folder} is a system folder; write {path.name} elsewhere.")
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise _exists_error(path)
+    if not os.path.isfile(path) and not _is_dead_link(path):
+        raise OutputError(
+            f"{path} exists and is not a file, so it cannot be replaced; choose another name."
+        )
+
+
+def _is_dead_link(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
+def _exists_error(path: Path) -> FileExistsError:
+    words = "is a link that leads nowhere" if _is_dead_link(path) else "exists already"
+    return FileExistsError(f"{path} {words}; choose another name, or allow overwriting it.")
+
+
+@contextmanager
+def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> Iterator[None]:
+    """Turn errors of the system, or only those of some ``numbers``, into an ``OutputError``."""
+    try:
+        yield
+    except Exception as error:
+        number = _error_number(error)
+        # An error that is a sentence already has no number.
+        if number is None or (numbers and number not in numbers):
+            raise
+        raise OutputError(_sentence_on(number, paths)) from None
+
+
+def _sentence_on(number: int, paths: Sequence[Path]) -> str:
+    """Say what failed and what to do, for an error of the system on writing files."""
+    if number == errno.ENAMETOOLONG:
+        names = [name for path in paths for name in path.parts]
+        longest = max(names, key=lambda name: len(os.fsencode(name)))
+        return f"{shown(longest, 80)} is too long a name for a file; choose a shorter one."
+
+    if _WINDOWS and number == errno.EACCES:
+        existing = [path.name for path in paths if os.path.isfile(path)]
+        if existing:
+            return (
+                f"{listed(existing, 'or')} cannot be replaced; close it if another program, such "
+                "as Excel, has it open."
+            )
+    folder = paths[0].parent
+    reason = os.strerror(number).lower()
+    if number == errno.ENOENT and not folder.is_dir():
+        reason = "the folder is not there"
+    return f"Cannot write in {shown(folder, 200)} ({reason}); fix that, or choose another folder."
+
+
+def _error_number(error: Exception) -> int | None:
+    """Return the number of an error of the system; libraries may tell it only in words."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    match = re.search(r"\b(?:Errno|os error) (\d+)", str(error))
+    return int(match[1]) if match else None

@@ -1,4 +1,4 @@
-"""How a value, a share, a list or a parameter is shown to a person: short, visible, on one line."""
+"""How values, shares, lists and parameters are shown to a person: short, visible, on one line."""
 
 from __future__ import annotations
 
@@ -13,48 +13,60 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
+# A parameter in the text of a sentence, see ``Parameter.__format__``.
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
 def visible(text: object, limit: int = 80) -> str:
-    """Text from elsewhere, short, on one line, with nothing invisible in it; escaping is left to who shows it.
+    r"""Shorten text from elsewhere to one line, and escape what is invisible in it.
 
-    >>> visible("a\\x00\\u202eb")
-    'a\\\\x00\\\\u202eb'
+    Escaping for HTML or a terminal is left to the caller.
+
+    >>> visible("a\x00\u202eb")
+    'a\\x00\\u202eb'
     """
     text = str(text)
     text = text.replace("\xa0", " ").replace("\u202f", " ")  # spaces that numbers are written with
-    seen = "".join(
+    characters = [
         c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit]
-    )
-    return seen if len(seen) <= limit and len(text) <= limit else f"{seen[: limit - 3]}..."
+    ]
+    escaped = "".join(characters)
+    if len(escaped) <= limit and len(text) <= limit:
+        return escaped
+    return f"{escaped[: limit - 3]}..."
 
 
 def shown(text: object, limit: int = 60) -> str:
-    """The same in quotes, as sentences name a column or a cell.
+    r"""Put visible text in quotes, as sentences name a column or a cell.
 
-    >>> shown("a\\x00b" + 100 * "c", limit=12)
-    "'a\\\\x00bccc...'"
+    >>> shown("a\x00b" + 100 * "c", limit=12)
+    "'a\\x00bccc...'"
     """
     return f"'{visible(text, limit)}'"
 
 
 def percent(share: float) -> str:
-    """A share in percent, a half rounded up, with one digit more if it is small; review.js has the same.
+    """Show a share in percent, with one decimal if it is small.
+
+    A half is rounded up. ``review.js`` has the same rule.
 
     >>> percent(0.925), percent(0.004), percent(0.0999), percent(1.0)
     ('93%', '0.4%', '10%', '100%')
     """
-    tenths = math.floor((1000 if 0 < share < 0.1 else 10_000) * share + 0.5 + 1e-9)
-    return (
-        f"{tenths / 10:.1f}%"
-        if 0 < share < 0.1 and tenths < 100
-        else f"{math.floor(100 * share + 0.5 + 1e-9)}%"
-    )
+    if 0 < share < 0.1:
+        tenths = _rounded(1000 * share)
+        if tenths < 100:
+            return f"{tenths / 10:.1f}%"
+    return f"{_rounded(100 * share)}%"
+
+
+def _rounded(value: float) -> int:
+    """Round a half up, also one that arithmetic has made a little smaller."""
+    return math.floor(value + 0.5 + 1e-9)
 
 
 def exact_percent(share: float) -> str:
-    """A share that somebody stated, in percent as it was meant: three digits of it.
+    """Show a share that the user has chosen, to three digits.
 
     >>> exact_percent(0.7), exact_percent(1 / 3)
     ('70 %', '33.3 %')
@@ -63,17 +75,19 @@ def exact_percent(share: float) -> str:
 
 
 def listed(parts: Iterable[str], word: str = "and") -> str:
-    """Parts of a sentence, the last after an "and" or another ``word``.
+    """Join parts of a sentence, the last with "and" or another ``word``.
 
     >>> listed(["a", "b", "c"]), listed(["a"]), listed(["a", "b"], "or")
     ('a, b and c', 'a', 'a or b')
     """
-    *most, last = parts
-    return f"{', '.join(most)} {word} {last}" if most else last
+    *first, last = parts
+    return f"{', '.join(first)} {word} {last}" if first else last
 
 
 def named_columns(names: Sequence[str], most: int = 8) -> str:
-    """Name columns in a sentence; of very many the first and the last, where those that were added stand.
+    """List columns in a sentence; of many, the first ones and the last ones.
+
+    The last ones are those that were added.
 
     >>> named_columns(["a", "b"]), named_columns("abcdef", most=4)
     ("'a' and 'b'", "'a', 'b', 2 more, 'e' and 'f'")
@@ -85,17 +99,18 @@ def named_columns(names: Sequence[str], most: int = 8) -> str:
     return listed(parts)
 
 
-def counted(n: int, one: str) -> str:
-    """So many of something.
+def counted(n: int, singular: str) -> str:
+    """Show a number of things, with their name in the plural if they are several.
 
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
-    return f"{n:,} {one}{'s' * (n != 1)}"
+    plural = "" if n == 1 else "s"
+    return f"{n:,} {singular}{plural}"
 
 
 def command_line(words: Sequence[str]) -> str:
-    """Words as they are typed in a shell: that of Windows knows double quotes alone.
+    """Quote words for a shell; that of Windows knows only double quotes.
 
     >>> command_line(["chary", "label", "my data.csv"])
     "chary label 'my data.csv'"
@@ -104,7 +119,7 @@ def command_line(words: Sequence[str]) -> str:
 
 
 def number(n: int) -> str:
-    """A count as a sentence begins with it.
+    """Show a count at the beginning of a sentence.
 
     >>> number(30), number(7)
     ('Thirty', '7')
@@ -113,7 +128,7 @@ def number(n: int) -> str:
 
 
 def day(days: float) -> str:
-    """The date that is so many days after 1 January 1970.
+    """Show the date that is a number of days after 1 January 1970.
 
     >>> day(17_722.4), day(1e9)
     ('2018-07-10', '1000000000 days after 1970-01-01')
@@ -125,16 +140,18 @@ def day(days: float) -> str:
 
 
 def p_value(p: float, name: str = "") -> str:
-    """A p-value, no smaller than can be told; after its name, if that is given.
+    """Show a p-value, after its name if there is one.
 
     >>> p_value(0.0004), p_value(0.25), p_value(0.25, "p ")
     ('< 0.001', '0.250', 'p = 0.250')
     """
-    return f"{name}< 0.001" if p < 0.001 else f"{name}{'= ' * bool(name)}{p:.3f}"
+    if p < 0.001:
+        return f"{name}< 0.001"
+    return f"{name}= {p:.3f}" if name else f"{p:.3f}"
 
 
 def finite(value: Any) -> Any:
-    """The same for JSON, which lacks infinity and numbers that are none: they are None.
+    """Replace infinity and NaN by None, which JSON can hold.
 
     >>> finite({1: (0.5, float("inf"))})
     {'1': [0.5, None]}
@@ -143,11 +160,15 @@ def finite(value: Any) -> Any:
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 class Parameter(NamedTuple):
-    """A parameter that a sentence speaks of, and the value to pass if it names one; typed, it is an option.
+    """A parameter that a sentence names, with the value to pass if there is one.
+
+    The command line shows it as an option.
 
     >>> str(Parameter("unlabeled", "NA")), str(Parameter("drop"))
     ("unlabeled='NA'", 'the parameter drop')
@@ -157,19 +178,20 @@ class Parameter(NamedTuple):
     value: str | None = None
 
     def __str__(self) -> str:
-        return (
-            f"the parameter {self.name}"
-            if self.value is None
-            else f"{self.name}={shown(self.value)}"
-        )
+        if self.value is None:
+            return f"the parameter {self.name}"
+        return f"{self.name}={shown(self.value)}"
 
     def __format__(self, spec: str) -> str:
-        """Marked in the text of a sentence, from which ``parts_of`` takes it out again."""
+        """Mark the parameter in the text of a sentence; ``parts_of`` takes it out again."""
         return f"\x00{json.dumps(self)}\x00"
 
 
 class Step(NamedTuple):
-    """Something else that a person does with a table or a sheet, in plain words; typed, it is a command."""
+    """Something to do with a table or a sheet, in plain words.
+
+    The command line shows it as a command.
+    """
 
     name: str  # "draw" rows for an audit, "fill" its sheet, "label" a table
     words: str
@@ -180,12 +202,16 @@ class Step(NamedTuple):
 
 
 def parts_of(sentence: str) -> list[str | Parameter]:
-    """The text of a sentence, and the parameters that were put into it.
+    """Split a sentence into its text and the parameters in it.
 
     >>> parts_of(f"Pass {Parameter('drop')}.")
     ['Pass ', Parameter(name='drop', value=None), '.']
     """
-    pieces = _MARKED.split(sentence)
-    return [
-        Parameter(*json.loads(piece)) if i % 2 else piece for i, piece in enumerate(pieces) if piece
-    ]
+    parts: list[str | Parameter] = []
+    for i, piece in enumerate(_MARKED.split(sentence)):
+        is_parameter = i % 2 == 1
+        if is_parameter:
+            parts.append(Parameter(*json.loads(piece)))
+        elif piece:
+            parts.append(piece)
+    return parts
