@@ -84,9 +84,9 @@ def forest_nodes(forest: Any) -> list[Nodes]:
 
 
 def boosting_nodes(boosting: Any) -> tuple[list[Nodes], Floats]:
-    """Return the trees of fitted gradient boosting, and the start (K,) of their sums.
+    """Return the trees of fitted gradient boosting, and where their sums start.
 
-    The trees of an iteration stand together.
+    The trees of an iteration stand together; the start is an array (K,).
     """
     trees = []
     for predictor in chain.from_iterable(boosting._predictors):

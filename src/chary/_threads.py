@@ -50,7 +50,7 @@ class _SharedChange:
         self.forget_threads()
 
     def forget_threads(self) -> None:
-        """Start anew in a forked process, which has none of the threads that asked."""
+        """Forget the threads that asked: a forked process has none of them."""
         self.lock = Lock()
         self.n_threads = 0
 
@@ -70,7 +70,7 @@ class _SharedChange:
 
 
 def _ignore_many_classes() -> Callable[..., Any]:
-    """Ignore the warning of many classes, and return what puts the filters back."""
+    """Ignore the warning of many classes; return what undoes that."""
     filters = warnings.catch_warnings()
     filters.__enter__()
     warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
@@ -78,7 +78,7 @@ def _ignore_many_classes() -> Callable[..., Any]:
 
 
 def _limit_blas() -> Callable[..., Any]:
-    """Hold BLAS at one thread, and return what restores the number before."""
+    """Hold BLAS at one thread; return what undoes that."""
     return _controller("blas").limit(limits=1, user_api="blas").restore_original_limits
 
 
@@ -88,7 +88,9 @@ _single_blas_thread = _SharedChange(_limit_blas)
 
 @contextmanager
 def same_warnings() -> Iterator[None]:
-    """Keep the filters of warnings, and ignore the warning of many classes meanwhile.
+    """Leave the filters of warnings as they were before the block.
+
+    Inside it, the warning of many classes is ignored.
 
     Scikit-learn sets the filters for a moment and puts them back. Of several threads, each would
     put back what another had set; here the last one at work puts back what was before the first.
@@ -118,16 +120,16 @@ def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
 
 @cache
 def _controller(api: str) -> Any:
-    """Return a controller of the libraries loaded when it is first asked for this API."""
+    """Return a controller of the libraries loaded at the first call for an API."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
 
 
 def _before_fork() -> None:
-    """Note whether Polars has threads to lose, even if a user's code started them.
+    """Note whether Polars has threads to lose, whatever code started them.
 
-    Where threads have no names, only those started by chary are known.
+    If threads have no names, only those that chary started are known.
     """
     global _polars_started
     for name in Path("/proc/self/task").glob("*/comm"):
@@ -140,7 +142,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    """Note in the child that the threads of Polars are lost; nobody holds a shared change."""
+    """Forget, in the child, all threads of its parent."""
     global _polars_lost
     _polars_lost = _polars_lost or _polars_started
     _no_warning.forget_threads()

@@ -1,4 +1,7 @@
-"""The method, on arrays: classifiers and policies, which ``chary`` itself exports, and confidences."""
+"""The method on arrays: classifiers, policies and confidences.
+
+``chary`` itself exports the classifiers and the policies.
+"""
 
 from chary.method.confidence import (
     CONFIDENCES,

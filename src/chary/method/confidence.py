@@ -183,7 +183,7 @@ class MembersMixin(ClassifierMixin):
         return self.predict_joint_proba(X)[0]
 
     def predict_head_proba(self, X: Any) -> Floats:
-        """Return class probabilities (n, M, C) of the members: diverse heads, or classifiers."""
+        """Return class probabilities (n, M, C) of the members."""
         return self.predict_joint_proba(X)[1]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
@@ -349,7 +349,7 @@ def expected_calibration_error(
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
-    """Compute the error among the rows answered when the least confident are left out.
+    """Compute the error among the most confident rows, for every number of them.
 
     Rows of equal confidence share their errors evenly, which is the mean over all their orders. The
     area (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
@@ -381,9 +381,10 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
 
 
 def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """Compute the chance that a right prediction is more confident than a wrong one.
+    """Compute how well confidence separates right predictions from wrong ones.
 
-    It is NaN when all predictions are right, or none.
+    It is the chance that a right prediction is more confident than a wrong one, and NaN when all
+    predictions are right, or none.
 
     Parameters
     ----------
@@ -404,7 +405,7 @@ def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 
 def _check_confidences(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
-    """Return confidences and whether each prediction is right, checked, as floats (n,)."""
+    """Check confidences and marks of right predictions; return both as floats."""
     confidences = np.asarray(column_or_1d(confidence), dtype=np.float64)
     is_right = np.asarray(column_or_1d(correct), dtype=np.float64)
     check_consistent_length(confidences, is_right)

@@ -206,7 +206,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         return self
 
     def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats, start_from: Any) -> None:
-        """Train the network on rows and classes in an order that their content decides."""
+        """Train the network; rows and classes are ordered by content."""
         order = content_order(X, codes, weights)
         labeled = order[codes[order] >= 0]
         unlabeled = order[codes[order] < 0]
@@ -305,14 +305,14 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         return np.concatenate(chunks, out=by_output.transpose(2, 0, 1))
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
-        """Yield probabilities of the chosen heads chunk by chunk, (rows, number of heads, C)."""
+        """Yield probabilities (rows, number of heads, C) chunk by chunk."""
         check_is_fitted(self, "class_bias_")
         for logits in self._head_logits(self._validated(X, reset=False), heads):
             logits += self.class_bias_
             yield softmax(logits)
 
     def _head_logits(self, X: Any, heads: slice) -> Iterator[Floats]:
-        """Yield logits of the chosen heads chunk by chunk, without the class bias."""
+        """Yield logits, without the class bias, chunk by chunk."""
         # In double precision a row scores the same alone and in a batch.
         network = self.network_.astype(np.float64)
         for rows in _chunks(X.shape[0], 2 * max(network.widths)):
@@ -340,7 +340,7 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 
 
 def _weights_of(classifier: Any, network: Network, classes: NDArray[Any]) -> Floats:
-    """Return a fitted classifier's weights if they mean the same in this network."""
+    """Return a classifier's weights; refuse them if they do not fit the network."""
     fitted_network = getattr(classifier, "network_", None)
     if not (
         isinstance(fitted_network, Network)

@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 
     @property
     def rows_to_predict(self) -> NDArray[np.intp]:
-        """Row numbers of the unlabelled rows, or of all rows if each has a label."""
+        """Numbers of the unlabelled rows, or of all if each has a label."""
         unlabeled_rows = np.flatnonzero(~self.labeled)
         if len(unlabeled_rows) == 0:
             return np.arange(len(self.codes))
@@ -36,7 +36,7 @@ class Labels(NamedTuple):
         return Labels(self.classes, self.codes[rows], self.labeled[rows])
 
     def without(self, rows: NDArray[Any]) -> Labels:
-        """Return a copy in which these rows, given by number or mask, have no label."""
+        """Return a copy without the labels of rows, given by number or mask."""
         codes = self.codes.copy()
         codes[rows] = -1
         return Labels(self.classes, codes, codes >= 0)

@@ -193,7 +193,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         return self
 
     def head_decision_function(self, X: ArrayLike) -> Array:
-        """Compute the score h_m(x) = w_m^T x of each head, of shape (n, n_heads)."""
+        """Compute the scores h_m(x) = w_m^T x, of shape (n, n_heads)."""
         check_is_fitted(self)
         rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
         return (rows - self.mean_) @ self.coef_.T
@@ -309,12 +309,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
     @property
     def _coupling(self) -> float:
-        """The factor gamma / (M - 1), which makes B of X_u^T X_u / n_u."""
+        """The factor gamma / (M - 1): B is this times X_u^T X_u / n_u."""
         return float(self.gamma) / (self.n_heads - 1)
 
     @property
     def _curvature(self) -> float:
-        """The smallest eigenvalue of the Hessian, or 0 if it cannot be told from rounding."""
+        """The smallest eigenvalue of the Hessian, or 0 if it may be rounding."""
         eigenvalues = eigvalsh(self._hessian)
         rounding = len(eigenvalues) * np.finfo(float).eps * np.abs(eigenvalues).max()
         if abs(eigenvalues[0]) <= rounding:
@@ -322,7 +322,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         return float(eigenvalues[0])
 
     def _heads(self, W: ArrayLike | None) -> Array:
-        """Return W, checked, or the solution in its place, of shape (d, M)."""
+        """Check W of shape (d, M); None stands for the solution."""
         check_is_fitted(self)
         if W is None:
             return self.coef_.T

@@ -88,7 +88,10 @@ class Network:
         return self.n_features, *self.hidden_sizes, (1 + self.n_heads) * self.n_classes
 
     def layers(self, flat: Floats) -> list[Layer]:
-        """View a flat buffer (parameters or gradient) as layers; the last one holds the heads."""
+        """View a flat buffer as layers; the last one holds the heads.
+
+        The buffer holds the parameters or their gradient.
+        """
         layers = []
         start = 0
         for n_in, n_out in pairwise(self.widths):
@@ -144,7 +147,7 @@ class Network:
 
 
 def _apply_to_columns(layer: Layer, values: Floats) -> Floats:
-    """Apply a layer to matrices (matrices, n_in, rows) in which a row is a column."""
+    """Apply a layer to the columns of matrices (matrices, n_in, rows)."""
     outputs = np.ascontiguousarray(layer.weight.T) @ values
     outputs += layer.bias[:, None]
     return outputs
@@ -212,7 +215,7 @@ def loss_and_gradient(
 def _losses_and_logit_gradient(
     logits: Floats, codes: NDArray[np.intp], weights: Floats, gamma: float
 ) -> Losses:
-    """Compute losses from logits (n, 1 + M, C), which become their gradient."""
+    """Compute losses from logits (n, 1 + M, C), overwritten by their gradient."""
     n_labeled = len(codes)
     rows = np.arange(n_labeled)
     logits -= logits.max(axis=-1, keepdims=True)
@@ -257,7 +260,7 @@ def _similarity_and_logit_gradient(probs: Floats, gamma: float) -> float:
 
 
 def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:
-    """Write a layer's gradient, from its inputs (n, n_in) and that of its outputs (n, n_out)."""
+    """Write a layer's gradient, from that of its outputs (n, n_out)."""
     np.matmul(inputs.T, delta, out=gradient.weight)
     np.sum(delta, axis=0, out=gradient.bias)
 

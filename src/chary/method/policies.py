@@ -55,7 +55,7 @@ class Policy(Protocol):
 
     @property
     def rescore(self) -> bool:
-        """Whether each round scores the whole pool anew, so that accepted rows can be withdrawn."""
+        """Whether each round scores the whole pool anew and may withdraw labels."""
 
     def accept(self, round: Round) -> Decision:
         """Decide which rows of the pool to accept."""
@@ -277,7 +277,7 @@ POLICIES = (FixedThreshold, Curriculum, TransductiveBound, RisingShare)
 
 
 def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
-    """Reduce more than ``max_rows`` rows to those evenly spaced down each class's ranking."""
+    """Thin more than ``max_rows`` rows out, evenly down the ranking of each class."""
     n_accepted = int(accepted.sum())
     if n_accepted <= max_rows:
         return accepted
@@ -298,7 +298,7 @@ def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArr
 def _best_threshold(
     j: int, votes: Floats, posterior: Floats, is_predicted: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """Find theta_j, the best of the votes v_j of rows predicted j, and N_j(theta_j)."""
+    """Find theta_j and N_j(theta_j) among the votes of rows predicted j."""
     if not is_predicted.any():
         return math.inf, 0.0
 
@@ -332,7 +332,8 @@ def _infimum(p: Floats, v: Floats, is_predicted: NDArray[np.bool_], start: Indic
     capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
     # g > 0: a row that overfills the knapsack weighs something.
     g = np.append(v, 1.0)[end]
-    return value[end] - value[start] + capacity_left / g
+    value_of_whole_rows = value[end] - value[start]
+    return value_of_whole_rows + capacity_left / g
 
 
 def _sort_by_vote(votes: Floats, posterior: Floats, lowest: float) -> Indices:
@@ -344,6 +345,8 @@ def _sort_by_vote(votes: Floats, posterior: Floats, lowest: float) -> Indices:
     rows = np.flatnonzero(votes >= lowest)
     rows = rows[np.argsort(votes[rows])]
     v = votes[rows]
+
+    # Few rows are tied, and only these are sorted by all columns.
     equals_next = v[1:] == v[:-1]
     tied = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
     tied_rows = rows[tied]
@@ -359,7 +362,7 @@ def _prefix_sums(values: Floats) -> Floats:
 
 
 def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
-    """Return values (n, C) as contiguous columns (C, n), checked to lie within [0, 1]."""
+    """Check that values (n, C) lie in [0, 1]; return them as columns (C, n)."""
     columns = np.array(values.T, dtype=np.float64, order="C")
     # float32 rounding is forgiven; NaN is not.
     if not ((columns >= -1e-6) & (columns <= 1 + 1e-6)).all():

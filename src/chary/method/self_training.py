@@ -225,7 +225,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         data_of_rounds = data._replace(prior=prior._replace(aim=ACCURACY))
         rows = self._draw_participants(labels.labeled)
         codes = labels.codes.copy()
-        codes[rows] = self._run_rounds(data_of_rounds.part(rows), initial)
+        codes[rows] = self._run_rounds(data_of_rounds.subset(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
 
         all_take_part = len(rows) == len(codes)
@@ -328,8 +328,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if not np.array_equal(known_classes, self.classes_):
             raise ValueError(
                 f"The classifier knows the classes {list(known_classes)}, the labels are of "
-                f"{list(self.classes_)}: an initial classifier must know the same, and no class may "
-                "have all its labels at sample_weight 0."
+                f"{list(self.classes_)}: an initial classifier must know the same, and no class "
+                "may have all its labels at sample_weight 0."
             )
         self.estimator_ = estimator
 
@@ -457,9 +457,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         template = clone(self._base_estimator())
         if self.warm_start and not has_fit_parameter(last_step(template), "start_from"):
             raise ValueError(
-                "warm_start=True needs a classifier whose fit can start from the weights of another, "
-                f"and that of {type(last_step(template)).__name__} cannot; leave it out, or take a "
-                "DiverseEnsembleClassifier."
+                "warm_start=True needs a classifier whose fit can start from the weights of "
+                f"another, and that of {type(last_step(template)).__name__} cannot; leave it out, "
+                "or take a DiverseEnsembleClassifier."
             )
         if self.random_state is not None:
             template = seeded_clone(template, np.random.default_rng(self.random_state))
@@ -499,7 +499,7 @@ class _TrainingData(NamedTuple):
     balance_weights: bool
     prior: ClassPrior  # of all rows, even if only some take part
 
-    def part(self, rows: NDArray[np.intp]) -> _TrainingData:
+    def subset(self, rows: NDArray[np.intp]) -> _TrainingData:
         """Keep some of the rows, in the order given."""
         if len(rows) == len(self.labels.codes):
             return self

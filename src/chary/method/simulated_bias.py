@@ -14,7 +14,7 @@ from chary.method.priors import whole_counts
 
 
 def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bool_]:
-    """Label the same number of rows in each class, drawn uniformly within the class.
+    """Label equally many rows of each class, drawn uniformly (``IID``).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def selection_biased(
     alpha: float = 1.0,
     random_state: Any = None,
 ) -> NDArray[np.bool_]:
-    """Label rows far out along the first principal component of their class (``SSB``).
+    """Label rows far out on the first principal component of their class (``SSB``).
 
     This is the paper's sample selection bias. Class proportions are kept. Within class c rows are
     drawn one by one, without replacement, with ::
@@ -144,7 +144,10 @@ def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.floa
 
 
 def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
-    """Return the rows of each class, and the classes; refuse a class of a single row."""
+    """Return the rows of each class, and the classes.
+
+    A single class, or a class of one row, is refused.
+    """
     classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
     if len(classes) < 2 or sizes.min() < 2:
         raise ValueError(

@@ -49,7 +49,9 @@ class DiverseHeads(nn.Module):
         self.linear = nn.Linear(in_features, (1 + n_heads) * n_classes)
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Compute logits (n, C) of the prediction head and (n, M, C) of the diverse heads.
+        """Compute the logits of both kinds of heads, (n, C) and (n, M, C).
+
+        The prediction head comes first, then the diverse heads.
 
         Parameters
         ----------
@@ -115,7 +117,7 @@ class DiverseNetwork(nn.Module):
         )
 
     def train(self, mode: bool = True) -> DiverseNetwork:
-        """Set the mode, and keep the frozen parts of the backbone in evaluation mode."""
+        """Set the mode; frozen parts of the backbone stay in evaluation mode."""
         super().train(mode)
         for name in self._in_evaluation:
             module = self.backbone.get_submodule(name)
@@ -132,7 +134,7 @@ def _is_frozen(module: nn.Module) -> bool:
 
 @contextmanager
 def _evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Put a module into evaluation mode inside the block, and then back as it was."""
+    """Put a module into evaluation mode inside the block."""
     modes = [(submodule, submodule.training) for submodule in module.modules()]
     module.eval()
     try:
@@ -144,9 +146,11 @@ def _evaluation_mode(module: nn.Module) -> Iterator[None]:
 
 
 def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None = None) -> Tensor:
-    r"""Average the cross-entropy of the M heads over the B labelled rows of a batch.
+    r"""Average the cross-entropy of the heads over the labelled rows.
 
     .. math:: \frac{1}{BM} \sum_i w_i \sum_m \mathrm{ce}(h_m(x_i), y_i)
+
+    for the M heads and the B labelled rows of a batch.
 
     Parameters
     ----------
@@ -183,7 +187,9 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
 def diverse_losses(
     logits: Tensor, head_logits: Tensor, targets: Tensor, weights: Tensor | None = None
 ) -> Losses:
-    """Compute all terms of the paper's loss on labelled and unlabelled rows in any order.
+    """Compute all terms of the paper's loss on a batch.
+
+    Labelled and unlabelled rows may come in any order.
 
     Parameters
     ----------
