@@ -262,9 +262,9 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     audited_pairs: dict[tuple[str, str], int] = {}
     for (truth, label), n_rows in judgement.confusions.items():
         audited_pairs[str(truth), str(label or NO_LABEL)] = n_rows
-    for name, of_class in judgement.classes.items():
-        if of_class.precision:
-            audited_pairs[str(name), str(name)] = of_class.precision.correct
+    for name, figures in judgement.classes.items():
+        if figures.precision:
+            audited_pairs[str(name), str(name)] = figures.precision.correct
 
     return {
         "name": column.name,
@@ -276,7 +276,7 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         **headline_of(promised.low, promised.high),
         "kappa": judgement.kappa,
         "matrix": matrix_of(audited_pairs, [str(name) for name in judgement.classes]),
-        "classes": [_class(str(name), found) for name, found in judgement.classes.items()],
+        "classes": [_class(str(name), figures) for name, figures in judgement.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": n_rows}
             for (truth, label), n_rows in judgement.confusions.items()

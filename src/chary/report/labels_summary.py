@@ -331,8 +331,8 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
     """List the features that differ most.
 
-    Features with the same words, such as the month and its sine, are one. It has the figures of the
-    first that a person can read; if there is none, those of the last.
+    Features with the same words, such as the month and its sine, are one: the first that a person
+    can read, or the last if nobody can read any.
     """
     readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
     shifts: dict[str, ShiftSummary] = {}
@@ -340,8 +340,9 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]
         if len(shifts) == _N_SHIFTS:
             break
         feature = features[shift.feature]
-        superseding_words = readable_words if feature.unit == UNREADABLE else shifts
-        if feature.words in superseding_words:
+        # A feature that nobody can read stands behind a readable one with the same words.
+        words_of_better = readable_words if feature.unit == UNREADABLE else shifts
+        if feature.words in words_of_better:
             continue
 
         labeled = feature.in_units(shift.labeled_mean)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
+from chary.audit.answers import Audit
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
 from chary.report import as_data, quality, summarize, summarize_judged
@@ -35,11 +36,16 @@ class TruthFigures(TypedDict):
 def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     """Tell how many labels are right, and which can be accepted."""
     result = bench.result
-    audit = result if isinstance(result, JudgedTable) else getattr(result, "audit", None)
+    audit: Audit | None = None
+    figures_of: Callable[[Any], TruthFigures] = truth_of_labels
+    if isinstance(result, JudgedTable):
+        audit = result
+        figures_of = truth_of_judged
+    elif result is not None:
+        audit = result.audit
     if audit is None or bench.given().options.audit is None:
         return {"ready": False, "why_not": NOT_YET}
 
-    figures_of = truth_of_judged if isinstance(result, JudgedTable) else truth_of_labels
     figures: TruthFigures = bench.view("truth", lambda: figures_of(result))
     sentences = figures["sentences"]
     unfinished = ""
