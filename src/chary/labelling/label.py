@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypedDict
 
 import numpy as np
 import polars as pl
@@ -370,6 +370,17 @@ class Counts:
         return int(self.labels[1:].sum())
 
 
+class LearnerSettings(TypedDict):
+    """How the labels were made, beside the options that were chosen."""
+
+    seed: int
+    rounds: int  # of self-training at most
+    learner: str
+    learner_words: str
+    unlike_learners: bool  # whether confidence is the agreement of learners of different kinds
+    why_learner: str  # half a sentence, or empty
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabeledTable(Fit, LabeledRows):
     """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
@@ -384,7 +395,7 @@ class LabeledTable(Fit, LabeledRows):
         return self.options.target
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> LearnerSettings:
         """Which learner, and how it was used; what was asked for is in ``options``."""
         learner = self.choice.learner
         words = learner.words

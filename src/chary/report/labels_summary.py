@@ -10,7 +10,7 @@ import numpy as np
 from chary._words import day, percent, visible
 from chary.labelling import Diagnosis, LabeledTable
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable
-from chary.labelling.label import SOURCES
+from chary.labelling.label import SOURCES, LearnerSettings
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
 from chary.report.plain_data import (
@@ -249,15 +249,9 @@ class ColumnSummary(TypedDict):
     doubtful: bool
 
 
-class SettingsSummary(TypedDict):
-    """How the labels were made."""
+class SettingsSummary(LearnerSettings):
+    """How the labels were made, with all that was chosen."""
 
-    seed: int
-    rounds: int
-    learner: str
-    learner_words: str
-    unlike_learners: bool
-    why_learner: str
     options: dict[str, str]  # all that were chosen
     features: int
     versions: dict[str, str]
@@ -452,17 +446,11 @@ def _rounds(result: LabeledTable) -> list[RoundSummary]:
 
 def _settings(result: LabeledTable) -> SettingsSummary:
     """Tell how the labels were made."""
-    settings = result.settings
     options = {}
     for name, value in result.options.as_typed().items():
         options[name] = ", ".join(value) if isinstance(value, list) else str(value)
     return {
-        "seed": settings["seed"],
-        "rounds": settings["rounds"],
-        "learner": settings["learner"],
-        "learner_words": settings["learner_words"],
-        "unlike_learners": settings["unlike_learners"],
-        "why_learner": settings["why_learner"],
+        **result.settings,
         "options": options,
         "features": len(result.model[0].get_feature_names_out()),
         "versions": VERSIONS,
