@@ -15,12 +15,15 @@ from chary.audit.intervals import Floats
 from chary.tables.table import TableError
 
 # The errors at which a report says what can be accepted, and the level of each statement.
-ERRORS, LEVEL = (0.01, 0.02, 0.05, 0.1, 0.2), 0.9
-STEPS = 10_000  # of a confidence: the four digits that files show
-# Shares of the pool at which rows may be accepted: the strictest, and how many; the part of the
-# risk at the start.
-_STRICTEST, _N_THRESHOLDS, _PART_OF_START = 0.1, 40, 0.8
-_ROUNDING = 1e-12
+ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
+LEVEL = 0.9
+# Steps of a confidence: the four digits that files show.
+STEPS = 10_000
+
+_STRICTEST = 0.1  # the smallest share of the pool that may be accepted
+_N_THRESHOLDS = 40  # shares of the pool that may be accepted
+_RISK_OF_START = 0.8  # the part of the risk that goes to the first threshold
+_ROUNDING = 1e-12  # by which a p-value may exceed its part of the risk
 
 
 class Acceptance(NamedTuple):
@@ -41,7 +44,7 @@ def accept_threshold(
     error: float,
     level: float = 0.9,
 ) -> Acceptance:
-    r"""The smallest confidence from which on rows can be accepted with at most this error.
+    r"""Find the smallest confidence from which on rows can be accepted at an error.
 
     For a threshold t fixed beforehand, the n_t audited rows with confidence at least t are a random
     sample of all such rows, so that the number of wrong ones w_t is binomial and
@@ -95,43 +98,60 @@ def accept_threshold(
     --------
     >>> pool = np.linspace(0, 1, 1001)
     >>> audited = pool[::10]
-    >>> found = accept_threshold(audited, audited > 0.3, pool, error=0.1)
-    >>> found.n_accepted, found.n_audited, found.n_wrong
+    >>> accepted = accept_threshold(audited, audited > 0.3, pool, error=0.1)
+    >>> accepted.n_accepted, accepted.n_audited, accepted.n_wrong
     (702, 71, 1)
     """
     if not (0 < error < 1 and 0 < level < 1):
         raise ValueError(f"error={error} and level={level} must be shares, above 0 and below 1.")
     confidence = np.asarray(confidence, dtype=float)
+    wrong = ~np.asarray(correct, dtype=bool)
     rows = pool if isinstance(pool, ConfidenceHistogram) else ConfidenceHistogram.exact(pool)
-    if np.isnan(confidence).any() or (rows.n and np.isnan(rows.smallest(rows.n - 1))):
+    if np.isnan(confidence).any() or np.isnan(rows.values[-1:]).any():
         raise ValueError(
             "confidence must be a number for every row; give -inf where there is none."
         )
-    wrong, k = ~np.asarray(correct, dtype=bool), len(confidence)
-    if not k:
+    if len(confidence) == 0:
         return nothing_accepted(error, level)
+
+    # The thresholds are fixed shares of the pool, from strict to lax.
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
-    thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))
+    places = np.round((1 - shares) * rows.n).astype(int)
+    thresholds = rows.smallest(np.minimum(places, rows.n - 1))
     order = np.argsort(-confidence, kind="stable")
-    n = np.searchsorted(
-        -confidence[order], -thresholds, side="right"
-    )  # audited rows from each threshold on
-    n_wrong = np.append(0, np.cumsum(wrong[order]))[n]
-    enough = bdtr(0, n[:-1], error) <= _PART_OF_START * (1 - level) + _ROUNDING
-    start = int(np.argmax(np.append(enough, True)))
-    parts = np.zeros(_N_THRESHOLDS)
-    if not n_wrong[start] or not ((n > 0) & (n < n[start])).any():
-        parts[start] = _PART_OF_START
-    parts[-1] += 1 - _PART_OF_START
-    reached, alpha = -1, 0.0
-    for t, p_value in enumerate(bdtr(n_wrong, n, error).tolist()):
-        alpha += parts[t] * (1 - level)
-        reached, alpha = (t, alpha) if p_value <= alpha + _ROUNDING else (reached, 0.0)
-    if reached < 0:
+    n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,) from each on
+    n_wrong = np.append(0, np.cumsum(wrong[order]))[n_audited]  # (T,)
+
+    # Four fifths of the risk go to the strictest threshold that can be passed at all, if it is
+    # passed without a wrong row or no stricter one has an audited row; one fifth goes to all rows.
+    p_if_all_right = bdtr(0, n_audited[:-1], error)
+    can_pass = p_if_all_right <= _RISK_OF_START * (1 - level) + _ROUNDING
+    start = int(np.argmax(np.append(can_pass, True)))
+    is_stricter = (n_audited > 0) & (n_audited < n_audited[start])
+    risks = np.zeros(_N_THRESHOLDS)  # (T,) the v_t
+    if n_wrong[start] == 0 or not is_stricter.any():
+        risks[start] = _RISK_OF_START
+    risks[-1] += 1 - _RISK_OF_START
+
+    # A threshold that is passed hands its risk on; one that is not loses it.
+    laxest = None
+    alpha = 0.0
+    for t, p_value in enumerate(bdtr(n_wrong, n_audited, error).tolist()):
+        alpha += risks[t] * (1 - level)
+        if p_value <= alpha + _ROUNDING:
+            laxest = t
+        else:
+            alpha = 0.0
+    if laxest is None:
         return nothing_accepted(error, level)
-    threshold = float(thresholds[reached])
+    threshold = float(thresholds[laxest])
     return Acceptance(
-        threshold, rows.n_from(threshold), int(n[reached]), int(n_wrong[reached]), error, level
+        threshold,
+        rows.n_from(threshold),
+        int(n_audited[laxest]),
+        int(n_wrong[laxest]),
+        error,
+        level,
     )
 
 
@@ -141,7 +161,7 @@ def nothing_accepted(error: float, level: float) -> Acceptance:
 
 
 def smallest_audit(error: float, level: float = 0.9) -> int:
-    """Fewest audited rows, all of them right, with which any row can be accepted at this error.
+    """Count the audited rows, all of them right, that are needed to accept any row at an error.
 
     Parameters
     ----------
@@ -159,11 +179,12 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
 
 
 class Acceptor(NamedTuple):
-    """What tells which rows can be accepted at an error, whichever is asked for."""
+    """What is known of confidences and right labels, to accept rows at any error."""
 
-    confidence: NDArray[Any]  # of the audited rows, skipped ones included
-    correct: NDArray[np.bool_]  # False where skipped
-    pool: ConfidenceHistogram  # of the rows that the audited ones were drawn from: it fixes the thresholds
+    confidence: NDArray[Any]  # (k,) of the audited rows, skipped ones included
+    correct: NDArray[np.bool_]  # (k,) False where skipped
+    # Of the rows that the audited ones were drawn from: it fixes the thresholds.
+    pool: ConfidenceHistogram
     rest: ConfidenceHistogram  # of the rows of the table that nobody has answered
     answered: ConfidenceHistogram  # of the rows that a person has answered
 
@@ -173,25 +194,27 @@ class Acceptor(NamedTuple):
         return self.rest.n + self.answered.n
 
     def at(self, error: float) -> Acceptance:
-        """Find the rows to accept with at most so many wrong.
+        """Find the rows to accept at an error.
 
         The proof of ``accept_threshold`` is about all rows that the audited ones were drawn from,
         so all of them are counted. Among the rows that nobody has answered alone, the share of
         wrong ones can be higher.
         """
-        found = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
-        n_accepted = self.rest.n_from(found.threshold) + self.answered.n_from(found.threshold)
-        return found._replace(n_accepted=n_accepted)
+        accepted = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
+        threshold = accepted.threshold
+        n_accepted = self.rest.n_from(threshold) + self.answered.n_from(threshold)
+        return accepted._replace(n_accepted=n_accepted)
 
 
 def check_error(error: float | None, audit: Any) -> None:
-    """Refuse what is not a share of wrong labels, and one that nothing can be held against."""
+    """Refuse an error that is not a share, or that no audit can be held against."""
     if error is None:
         return
     if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
-        example = Parameter("error", "0.1")
         raise TableError(
-            f"The error {shown(error)} is not a share of wrong labels, such as ", example, "."
+            f"The error {shown(error)} is not a share of wrong labels, such as ",
+            Parameter("error", "0.1"),
+            ".",
         )
     if audit is None:
         raise TableError(
@@ -200,21 +223,23 @@ def check_error(error: float | None, audit: Any) -> None:
 
 
 class ConfidenceHistogram(NamedTuple):
-    """How many rows have each confidence, by default in steps of a ten-thousandth: the same size for any table."""
+    """How many rows have each confidence, by default in steps of a ten-thousandth.
+
+    In steps, it has the same size for any table.
+    """
 
     counts: NDArray[np.int64]  # (m,) rows
     values: Floats = np.arange(STEPS + 1) / STEPS  # (m,) their confidences, ascending
 
     @classmethod
     def of(cls, confidence: ArrayLike) -> ConfidenceHistogram:
-        """Count rows by their confidence, from 0 to 1, in steps of a ten-thousandth as ``numpy.round`` rounds.
+        """Count rows by their confidence, from 0 to 1, in steps of a ten-thousandth.
 
         >>> ConfidenceHistogram.of([0.5, 0.50004, 1.0]).n_from(0.5)
         3
         """
-        steps = np.rint(np.clip(np.asarray(confidence, dtype=np.float64), 0, 1) * STEPS).astype(
-            np.intp
-        )
+        shares = np.clip(np.asarray(confidence, dtype=np.float64), 0, 1)
+        steps = np.rint(shares * STEPS).astype(np.intp)
         return cls(np.bincount(steps, minlength=STEPS + 1).astype(np.int64))
 
     @classmethod
@@ -233,19 +258,17 @@ class ConfidenceHistogram(NamedTuple):
         return int(self.counts.sum())
 
     def plus(self, other: ConfidenceHistogram) -> ConfidenceHistogram:
-        """The rows of both, counted in the same steps."""
+        """Add the rows of another histogram, counted in the same steps."""
         return self._replace(counts=self.counts + other.counts)
 
     def smallest(self, places: ArrayLike) -> Floats:
-        """The confidences at some places, from 0, if all were sorted.
+        """Return the confidences at places from 0 on, if all were sorted.
 
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])
         """
-        return self.values[
-            np.searchsorted(np.cumsum(self.counts), np.asarray(places), side="right")
-        ]
+        return self.values[np.searchsorted(np.cumsum(self.counts), places, side="right")]
 
     def n_from(self, threshold: float) -> int:
-        """Rows of at least this confidence."""
+        """Count the rows of at least this confidence."""
         return int(self.counts[self.values >= threshold].sum())

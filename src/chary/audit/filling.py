@@ -1,4 +1,4 @@
-"""Filling in an audit sheet, row by row, while others may do so too; and when there are enough answers.
+"""Filling in an audit sheet row by row, while others may do so too, and when it is enough.
 
 Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before
 every answer the file is read again if it was changed, so that nobody's answer is overwritten, and
@@ -31,11 +31,13 @@ from chary.tables.target import folded
 # One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and
 # quit.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
-LOOKS = 5  # answers between two looks: after one, the interval would tell whether it agreed with the label
+# Answers between two looks at the interval: after one, it would tell whether the answer agreed with
+# the label.
+LOOKS = 5
 
 
 class AnsweredElsewhereError(TableError):
-    """A row that has another answer by now than whoever answers it has seen."""
+    """A row has another answer by now than the person who answers it has seen."""
 
 
 class Filling:
@@ -68,9 +70,10 @@ class Filling:
     @property
     def fields(self) -> list[str]:
         """The columns that tell a person about a row; a model's opinion is none of them."""
-        names = self.sheet.frame.columns
         return [
-            name for name in names if name != self.origin.target and not name.startswith("chary_")
+            name
+            for name in self.sheet.frame.columns
+            if name != self.origin.target and not name.startswith("chary_")
         ]
 
     @property
@@ -80,7 +83,7 @@ class Filling:
 
     @property
     def n_skipped(self) -> int:
-        """Rows that somebody passed over."""
+        """Rows that a person passed over."""
         return self.answers.count(SKIPPED)
 
     @property
@@ -89,53 +92,71 @@ class Filling:
         return len(self.answers) - self.n_left - self.n_skipped
 
     def next_empty(self) -> int | None:
-        """The first row without an answer."""
+        """Find the first row without an answer."""
         return self.answers.index("") + 1 if self.n_left else None
 
     def cells(self, place: int) -> dict[str, Any]:
-        """The cells of a row by column."""
+        """Return the cells of a row by column."""
         return self.sheet.frame.row(self.rows[place - 1].line - 1, named=True)
 
     def place_of(self, number: int) -> int | None:
-        """Where a row of the table, by number from 0, is in the sheet."""
-        return next((place for place, row in enumerate(self.rows, 1) if row.number == number), None)
+        """Find the place in the sheet of a row of the table, by its number from 0."""
+        for place, row in enumerate(self.rows, start=1):
+            if row.number == number:
+                return place
+        return None
 
     def refresh(self) -> bool:
-        """Read the file again if it was changed; whether it was."""
-        changed = self._state != state_of(self.path)
-        if changed:
+        """Read the file again if it was changed; return whether it was."""
+        is_changed = self._state != state_of(self.path)
+        if is_changed:
             self._read()
-        return changed
+        return is_changed
 
     def answer(
         self, place: int, text: str, expected: str | None = None, *, number: int | None = None
     ) -> None:
-        """Write an answer, an empty one to take it back, and what others have answered meanwhile.
+        """Write an answer; an empty one takes it back.
 
-        ``expected`` is the answer that was seen, and ``number`` the row of the table: where
-        somebody has answered otherwise meanwhile, or another sheet is in its place, nothing is
-        written.
+        Nothing is written if somebody has answered otherwise meanwhile, or if another sheet is in
+        its place.
+
+        Parameters
+        ----------
+        place : int
+            Of the row in the sheet.
+        text : str
+        expected : str, default=None
+            The answer that the person has seen. None: any.
+        number : int, default=None
+            Of the row in the table. None: any.
         """
+        text = text.strip()
         with sole_writer(self.path):
-            before = self._row(place)
+            token = self._row(place).token
             self.refresh()
             row = self._row(place)
-            if row.token != before.token or number not in (None, row.number):
+            if row.token != token or number not in (None, row.number):
                 raise AnsweredElsewhereError(
                     f"{self.path.name} is another sheet by now; look again."
                 )
-            there, text = self.answers[place - 1], text.strip()
-            if there == text:
-                return  # said already, by this answer itself if its receipt was lost
-            if expected is not None and there != expected.strip():
-                said = (
-                    f"has the answer {shown(there)} by now" if there else "has no answer any more"
+            present = self.answers[place - 1]
+            # The same answer may come twice if its receipt was lost.
+            if present == text:
+                return
+            if expected is not None and present != expected.strip():
+                change = "has no answer any more"
+                if present:
+                    change = f"has the answer {shown(present)} by now"
+                raise AnsweredElsewhereError(
+                    f"Row {place} of {self.path.name} {change}; look again."
                 )
-                raise AnsweredElsewhereError(f"Row {place} of {self.path.name} {said}; look again.")
-            self._write(self.sheet, [*self.answers[: place - 1], text, *self.answers[place:]])
+            answers = self.answers.copy()
+            answers[place - 1] = text
+            self._write(self.sheet, answers)
 
     def mark_stopping(self) -> None:
-        """Have the sheet say that whoever fills it in is told when it is enough."""
+        """Record on the sheet that the annotator is told when it is enough."""
         with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped:
@@ -143,6 +164,7 @@ class Filling:
                 self.origin = self.origin._replace(stopped=True)
 
     def _row(self, place: int) -> SheetRow:
+        """Return the row at a place; refuse a place that the sheet does not have."""
         if not 1 <= place <= len(self.rows):
             raise TableError(
                 f"{self.path.name} has rows 1 to {len(self.rows):,}, and none {place:,}."
@@ -150,6 +172,7 @@ class Filling:
         return self.rows[place - 1]
 
     def _read(self) -> None:
+        """Read the file."""
         self._state = state_of(self.path)
         self.sheet = read_sheet(self.path)
         self.origin = origin_of(self.sheet)
@@ -159,17 +182,24 @@ class Filling:
         self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:
-        """Have these answers in the file, and only then here: what a full disk refuses was never answered."""
-        written = sheet.frame[self.origin.target].cast(pl.String).to_list()
+        """Write the answers into the file, and only then remember them.
+
+        An answer that a full disk refuses was never given.
+        """
+        target = self.origin.target
+        cells = sheet.frame[target].cast(pl.String).to_list()
         for row, answer in zip(self.rows, answers, strict=True):
-            written[row.line - 1] = answer or None
-        told = pl.DataFrame({self.origin.target: pl.Series(written, dtype=pl.String)})
-        told = guarded(told) if sheet.format == "csv" else told
-        sheet = replace(sheet, frame=sheet.frame.with_columns(told.to_series()))
+            cells[row.line - 1] = answer or None
+        column = pl.DataFrame({target: pl.Series(cells, dtype=pl.String)})
+        if sheet.format == "csv":
+            column = guarded(column)
+        sheet = replace(sheet, frame=sheet.frame.with_columns(column[target]))
         with atomic_rewrite(self.path) as stream:
             write_table(sheet, {}, stream)
-        # The sheet is kept as it is on the disk, so that whoever goes on from it has all answers.
-        self.sheet, self.answers, self._state = sheet, answers, state_of(self.path)
+        # The sheet is remembered as it is on the disk, with the answers of others.
+        self.sheet = sheet
+        self.answers = answers
+        self._state = state_of(self.path)
 
 
 # ---------------------------------------------------------------- when it is enough
@@ -185,7 +215,7 @@ class Stopping:
     population : int
         Rows of the table.
     width : float, default=None
-        What is asked for: an interval at most so wide.
+        The width that the interval should reach. None: none was asked for.
     """
 
     def __init__(
@@ -196,26 +226,30 @@ class Stopping:
         self.width = width
 
     def limits(self, answers: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """After every row up to the last look: arrays, empty before the first."""
-        n = [*answers, ""].index("")
-        if n < len(answers):
-            n -= n % LOOKS
-        if not n:
+        """Compute the limits after every row up to the last look; none before the first."""
+        n_rows = [*answers, ""].index("")
+        if n_rows < len(answers):
+            n_rows -= n_rows % LOOKS
+        if n_rows == 0:
             return np.empty(0), np.empty(0)
-        skipped = np.array([answer == SKIPPED for answer in answers[:n]])
-        pairs = zip(answers[:n], self.labels, strict=False)
-        right = np.array(
-            [label is not None and folded(answer) == folded(label) for answer, label in pairs]
+        skipped = np.array([answer == SKIPPED for answer in answers[:n_rows]])
+        correct = np.array(
+            [
+                label is not None and folded(answer) == folded(label)
+                for answer, label in zip(answers[:n_rows], self.labels, strict=False)
+            ]
         )
-        return sequence(right & ~skipped, self.population, skipped=skipped)
+        return sequence(correct & ~skipped, self.population, skipped=skipped)
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:
-        """What to show, and whether what was asked for is reached."""
+        """Say how good the labels are by now, and whether the interval is narrow enough."""
         low, high = self.limits(answers)
-        if not len(low):
+        if len(low) == 0:
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False
-        share = f"between {percent(low[-1])} and {percent(high[-1])} of the labels are right"
-        now = f"After {len(low)} rows: {share} (valid whenever you stop)."
+        share = f"between {percent(low[-1])} and {percent(high[-1])}"
+        sentence = (
+            f"After {len(low)} rows: {share} of the labels are right (valid whenever you stop)."
+        )
         if self.width is None or not (high - low <= self.width).any():
-            return now, False
-        return f"Done: the interval is {self.width:.0%} wide or less. {now}", True
+            return sentence, False
+        return f"Done: the interval is {self.width:.0%} wide or less. {sentence}", True
