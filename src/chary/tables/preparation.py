@@ -203,6 +203,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         is_used = [feature.column not in notes for feature in self.features()]
+        # Numbers are the first features, and each has its statistics.
         statistics = {
             name: values[is_used[: len(values)]] for name, values in self.statistics_.items()
         }

@@ -2,14 +2,14 @@
 
 import datetime as dt
 import decimal
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, asdict, fields
 
 import numpy as np
 import polars as pl
 import pytest
 
 from chary.model_file import load_model, save_model
-from chary.tables.columns import KINDS, find_column, kind_of
+from chary.tables.columns import KINDS, ColumnDefaults, find_column, kind_of
 from chary.tables.columns.categories import find_identifier
 from chary.tables.columns.kind import (
     LARGE_SAMPLE,
@@ -278,3 +278,40 @@ def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():
     assert (column.other, column.missing, column.doubtful) == (False, False, False)
     with pytest.raises(FrozenInstanceError):
         column.name = "y"
+
+
+def test_a_study_can_replace_a_number_chosen_by_experiment():
+    table = {"x": ["u", "v", "w"] * 40, "y": [f"{k}.5" for k in range(119)] + ["soon"]}
+    usual = TablePreparation().fit(table)
+    assert [(column.kind, column.other) for column in usual.columns_] == [
+        ("categorical", False),
+        ("numeric", False),
+    ]
+    replaced = ColumnDefaults(max_categories=2, readable_share=1.0)
+    x, y = TablePreparation().fit(table, defaults=replaced).columns_
+    assert (x.kind, x.categories, x.other) == ("categorical", ("u", "v"), True)
+    assert y.kind != "numeric"
+
+
+def test_numbers_chosen_by_experiment_stay():
+    assert asdict(ColumnDefaults()) == {
+        "readable_share": 0.98,
+        "covered_share": 0.5,
+        "frequent_share": 0.005,
+        "frequent_cells": 5,
+        "max_categories": 150,
+        "identifier_cells": 20,
+        "unrepeated_cells": 200,
+        "equal_pairs": 10,
+        "gap_share": 0.01,
+        "group_rows": 2,
+        "min_topics": 30,
+        "max_topics": 200,
+        "topics_per_class": 1.5,
+        "max_ngrams": 2**14,
+        "svd_iterations": 4,
+        "wordy_share": 0.5,
+        "repeated_words_share": 0.2,
+        "repeated_values_share": 0.2,
+        "max_units": 3,
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import replace
 
@@ -44,13 +43,14 @@ class Categories(Kind):
         """
         if filled.dtype != pl.String:
             return None
-        n_cells = len(filled)
         defaults = hints.defaults
-        smallest = 1
+        n_cells = len(filled)
+        smallest = 1.0
         covered = 0.0
         if not forced:
-            share = defaults.frequent_share * n_cells
-            smallest = math.ceil(max(share, min(defaults.frequent_cells, n_cells / 10), 2))
+            smallest = max(
+                defaults.frequent_share * n_cells, min(defaults.frequent_cells, n_cells / 10), 2
+            )
             covered = defaults.covered_share * n_cells
 
         counts = _count_alike(filled)
@@ -103,10 +103,8 @@ class Categories(Kind):
 def _count_alike(filled: pl.Series) -> pl.DataFrame:
     """Count values that are alike, the most frequent first.
 
-    Each goes by its commonest spelling.
-
-    Equally frequent ones are in the order of their values, as which ones are used must not depend
-    on the order of the rows.
+    Each goes by its commonest spelling. Equally frequent ones are in the order of their values, so
+    that the order of the rows does not decide which are used.
     """
     counts = filled.alias("value").value_counts()
     spellings = counts.sort("count", "value", descending=[True, False])
@@ -118,13 +116,13 @@ def _count_alike(filled: pl.Series) -> pl.DataFrame:
 def _codes(values: pl.Series, column: Column) -> pl.Series:
     """Return the number of each value's group, -1 for none."""
     n_categories = len(column.categories)
-    other = float(n_categories) if column.other else -1.0
-    missing = float(n_categories + column.other) if column.missing else -1.0
+    other = n_categories if column.other else -1
+    missing = n_categories + column.other if column.missing else -1
 
     categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
-    code_of: dict[str, float] = {}
+    code_of: dict[str, int] = {}
     for code, category in enumerate(categories):
-        code_of.setdefault(category, float(code))
+        code_of.setdefault(category, code)
     codes = _folded(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
     return codes.set(missing_cells(values), missing)
 

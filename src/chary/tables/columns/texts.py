@@ -258,16 +258,17 @@ def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS
     If all cells have the same words, they say nothing.
     """
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
+    word = pl.col("word")
     pieces = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell")
-    words = pieces.explode("word").with_columns(pl.col("word").str.strip_chars(_AROUND))
-    words = words.filter(pl.col("word").str.contains(_WORD))
+    pieces = pieces.explode("word").with_columns(word.str.strip_chars(_AROUND))
+    words = pieces.filter(word.str.contains(_WORD))
 
-    by_cell = words.group_by("cell").agg(pl.len().alias("n"), pl.col("word").sort().str.join(" "))
+    by_cell = words.group_by("cell").agg(pl.len().alias("n"), word.sort().str.join(" "))
     n_wordy = (by_cell["n"] >= 2).sum()
     if n_wordy < defaults.wordy_share * len(cells) or by_cell["word"].n_unique() == 1:
         return False
-    in_several_cells = words.unique().select(pl.len().over("word") > 1).to_series()
-    return bool(in_several_cells.sum() >= defaults.repeated_words_share * len(in_several_cells))
+    repeats = words.unique().select(pl.len().over("word") > 1).to_series()
+    return bool(repeats.sum() >= defaults.repeated_words_share * len(repeats))
 
 
 # ---------------------------------------------------------------- n-grams
