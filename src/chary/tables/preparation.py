@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -320,11 +320,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         Codes may name ``known`` columns.
         """
         _refuse_unknown(self.missing, known, "the code")
-        return frame.with_columns(
-            without_codes(cells, codes)
-            for cells in frame
-            if (codes := codes_of(cells.name, self.missing))
-        )
+        for cells in frame:
+            codes = codes_of(cells.name, self.missing)
+            if codes:
+                frame = frame.with_columns(without_codes(cells, codes))
+        return frame
 
 
 def _indicator(name: str, column: str) -> Feature:
@@ -430,6 +430,17 @@ def _standardize(
 # ---------------------------------------------------------------- cells that cannot be read
 
 
+@dataclass
+class _ColumnCounts:
+    """Counts of the cells of a column."""
+
+    column: Column
+    n_filled: int = 0  # cells that hold something
+    n_missing: int = 0  # cells without a number
+    n_unreadable: int = 0  # cells in another form than in ``fit``
+    first_unreadable: Any = None
+
+
 class CellCounts:
     """Counts of the cells of a new table, by column.
 
@@ -437,12 +448,8 @@ class CellCounts:
     """
 
     def __init__(self, columns: Sequence[Column], forced: Sequence[str] = ()) -> None:
-        self._columns = {column.name: column for column in columns}
+        self._counts = {column.name: _ColumnCounts(column) for column in columns}
         self._forced = forced
-        self._n_filled: Counter[str] = Counter()  # cells that hold something
-        self._n_missing: Counter[str] = Counter()  # cells without a number
-        self._n_unreadable: Counter[str] = Counter()  # cells in another form than in ``fit``
-        self._first_unreadable: dict[str, Any] = {}
 
     @property
     def missing(self) -> dict[str, int]:
@@ -450,42 +457,45 @@ class CellCounts:
 
         If one number of a cell is missing, all are.
         """
-        return {name: self._n_missing[name] for name in self._columns}
+        return {name: counts.n_missing for name, counts in self._counts.items()}
 
     def add_cells(self, name: str, cells: pl.Series, is_missing: NDArray[np.bool_]) -> None:
         """Count cells of a column in a part of the table."""
-        column = self._columns[name]
+        counts = self._counts[name]
         numberless = cells.filter(is_missing)
         filled = filled_cells(numberless)
-        unreadable = kind_of(column).unreadable_cells(filled, column)
-        self._n_filled[name] += len(cells) - len(numberless) + len(filled)
-        self._n_missing[name] += len(numberless)
-        self._n_unreadable[name] += len(unreadable)
-        if len(unreadable):
-            self._first_unreadable.setdefault(name, unreadable.head(1).to_list()[0])
+        unreadable = kind_of(counts.column).unreadable_cells(filled, counts.column)
+        if len(unreadable) and not counts.n_unreadable:
+            counts.first_unreadable = unreadable.head(1).to_list()[0]
+        counts.n_filled += len(cells) - len(numberless) + len(filled)
+        counts.n_missing += len(numberless)
+        counts.n_unreadable += len(unreadable)
 
     def add(self, later: CellCounts) -> None:
         """Add the counts of the rows that follow."""
-        self._n_filled.update(later._n_filled)
-        self._n_missing.update(later._n_missing)
-        self._n_unreadable.update(later._n_unreadable)
-        self._first_unreadable = {**later._first_unreadable, **self._first_unreadable}
+        for name, new in later._counts.items():
+            counts = self._counts[name]
+            if not counts.n_unreadable:
+                counts.first_unreadable = new.first_unreadable
+            counts.n_filled += new.n_filled
+            counts.n_missing += new.n_missing
+            counts.n_unreadable += new.n_unreadable
 
     def refuse(self) -> None:
         """Refuse the table if a column has too many unreadable cells.
 
         A column that the user forced to be numeric is refused only if no cell can be read.
         """
-        for name, column in self._columns.items():
-            n_filled = self._n_filled[name]
-            n_unreadable = self._n_unreadable[name]
+        for name, counts in self._counts.items():
+            n_filled = counts.n_filled
+            n_unreadable = counts.n_unreadable
             p = binom.sf(n_unreadable - 1, n_filled, 1 - COLUMN_DEFAULTS.readable_share)
             is_accepted = p >= _UNLIKELY or name in self._forced
             if n_unreadable == 0 or (n_unreadable < n_filled and is_accepted):
                 continue
+            expected = kind_of(counts.column).expected(counts.column)
             raise TableError(
-                f"Column {shown(name)} holds {shown(self._first_unreadable[name])}: "
+                f"Column {shown(name)} holds {shown(counts.first_unreadable)}: "
                 f"{n_unreadable:,} of {n_filled:,} cells cannot be read, "
-                f"because the model learned from {kind_of(column).expected(column)}; "
-                "write them the same way."
+                f"because the model learned from {expected}; write them the same way."
             )
