@@ -136,7 +136,9 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             return path in _TO_CHOOSE
         return path != "/api/labels" and (kind == "label" or path not in _TO_LABEL)
 
-    def ask(functions: Mapping[str, Page], path: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(
+        functions: Mapping[str, Page], path: str, asked: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         function = functions[path]
         with (
             nullcontext() if function is write else bench.lock

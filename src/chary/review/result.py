@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from chary.options import JudgeOptions
 from chary.review.audit import text_of
@@ -17,7 +17,21 @@ _N_COLUMNS = 300
 _N_CHARACTERS = 300  # of a cell
 
 
-def result_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+class ResultPage(TypedDict):
+    """What the page shows."""
+
+    columns: list[str]
+    more_columns: int  # that are not shown
+    numeric: list[bool]  # by column
+    rows: list[list[str]]
+    total: int  # rows of the table
+    files: list[dict[str, Any]]
+    command: str
+    quality: str
+    stale: bool
+
+
+def result_page(bench: Workbench, query: Mapping[str, str]) -> ResultPage:
     """Show the files, the command that makes them, and the first rows."""
     job = bench.job
     result = bench.result

@@ -44,7 +44,7 @@ _PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in K
 
 # What answers a request: given the workbench, and what the address or the body says; returns what
 # to show.
-Page = Callable[["Workbench", Mapping[str, Any]], dict[str, Any]]
+Page = Callable[["Workbench", Mapping[str, Any]], Mapping[str, Any]]
 
 
 def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from chary.audit.answers import Audit
 from chary.audit.judge import JudgedTable
@@ -11,7 +11,7 @@ from chary.labelling import LabeledTable
 from chary.report import as_data, quality, summarize, summarize_judged
 from chary.report.judged_summary import ChangedLabels
 from chary.report.next_steps import AccuracyBar
-from chary.report.plain_data import MatrixSummary, Note, ScoreSummary
+from chary.report.plain_data import AcceptanceSummary, MatrixSummary, Note, ScoreSummary
 from chary.review.state import ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
@@ -33,7 +33,25 @@ class TruthFigures(TypedDict):
     notes: list[Note]
 
 
-def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
+class TruthPage(TruthFigures):
+    """What the page shows: the figures, and what can be accepted."""
+
+    unfinished: str  # why only the accuracy is shown, if so
+    ready: Literal[True]
+    chosen: float | None  # the error allowed among labels to accept
+    column: str  # marks what is accepted
+    acceptance: list[AcceptanceSummary]  # by error
+    rows_to_accept: int
+
+
+class NotYetPage(TypedDict):
+    """What the page shows as long as the audit says nothing."""
+
+    ready: Literal[False]
+    why_not: str
+
+
+def truth_page(bench: Workbench, query: Mapping[str, str]) -> TruthPage | NotYetPage:
     """Tell how many labels are right, and which can be accepted."""
     result = bench.result
     audit: Audit | None = None
@@ -59,22 +77,24 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         **figures,
         "sentences": sentences,
-        "unfinished": unfinished,  # why only the accuracy is shown
+        "unfinished": unfinished,
         "ready": True,
         "chosen": chosen,
-        "column": ACCEPT,  # marks what is accepted
+        "column": ACCEPT,
         "acceptance": as_data(audit.accepted_at(sorted(errors))),
         "rows_to_accept": 0 if audit.acceptor is None else audit.acceptor.n_rows,
     }
 
 
-def accept(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+def accept(bench: Workbench, body: Mapping[str, Any]) -> TruthPage | NotYetPage:
     """Choose the error allowed among labels to accept; None: accept none."""
     error = body.get("error")
     if error is not None:
         truth = truth_page(bench, {})
-        if not truth["ready"] or truth["unfinished"]:
-            raise TableError(truth.get("unfinished", NOT_YET))
+        if not truth["ready"]:
+            raise TableError(NOT_YET)
+        if truth["unfinished"]:
+            raise TableError(truth["unfinished"])
         if not (isinstance(error, float) and 0 < error < 1):
             raise TableError(
                 "The share of wrong labels that you allow is between 0% and 100%, such as 10%."
