@@ -1,16 +1,152 @@
-"""Tables from files and frames: cells, kinds of columns, numeric features; and tables written back."""
+"""Tables: read from files and frames, turned into numeric features, and written back.
 
-from chary.tables.formats import write_table
-from chary.tables.preparation import TablePreparation
-from chary.tables.source import Source, open_source, read_table
-from chary.tables.table import Table, TableError
+Other rooms use the names below and nothing else of this room.
+"""
+
+from chary.tables.cells import (
+    CODE_WORDS,
+    all_as_typed,
+    as_typed,
+    cell_texts,
+    cell_words,
+    filled_cells,
+    guarded,
+    is_no_answer,
+    label_texts,
+    shown_cells,
+    target_texts,
+)
+from chary.tables.columns import (
+    COLUMN_DEFAULTS,
+    Column,
+    ColumnDefaults,
+    Numbers,
+    Texts,
+    is_valid_column,
+)
+from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE
+from chary.tables.formats import GROUP_ROWS, appending, require_writable, write_table
+from chary.tables.formats.base import Batch
+from chary.tables.formats.files import state_of
+from chary.tables.frames import aligned, alone, extended, from_dataframe, like
+from chary.tables.preparation import Feature, TablePreparation
+from chary.tables.sampling import sample_rows
+from chary.tables.source import (
+    Source,
+    file_kind,
+    find_files,
+    flattened,
+    in_blocks,
+    open_source,
+    read_table,
+)
+from chary.tables.table import (
+    ACCEPT,
+    ADDED_COLUMNS,
+    CONFIDENCE,
+    LABEL,
+    SOURCE,
+    WHY,
+    Table,
+    TableError,
+    blank_rows_note,
+    can_be_text,
+    column_hint,
+    column_named,
+    free_memory,
+    refuse_taken,
+    resident_bytes,
+    rows_that_count,
+    texts,
+    total_bytes,
+)
+from chary.tables.target import (
+    MAX_CLASSES,
+    UndecidedError,
+    Value,
+    chosen_spellings,
+    fold_sentences,
+    folded,
+    is_marker,
+    markers_of,
+    read_target,
+    refuse_doubtful,
+    target_labels,
+    target_values,
+)
 
 __all__ = [
+    "ACCEPT",
+    "ADDED_COLUMNS",
+    "CODE_WORDS",
+    "COLUMN_DEFAULTS",
+    "CONFIDENCE",
+    "DATE",
+    "GROUP_ROWS",
+    "IDENTIFIER",
+    "LABEL",
+    "MAX_CLASSES",
+    "NUMBER",
+    "SOURCE",
+    "TOPIC",
+    "UNREADABLE",
+    "WHY",
+    "Batch",
+    "Column",
+    "ColumnDefaults",
+    "Feature",
+    "Numbers",
     "Source",
     "Table",
     "TableError",
     "TablePreparation",
+    "Texts",
+    "UndecidedError",
+    "Value",
+    "aligned",
+    "all_as_typed",
+    "alone",
+    "appending",
+    "as_typed",
+    "blank_rows_note",
+    "can_be_text",
+    "cell_texts",
+    "cell_words",
+    "chosen_spellings",
+    "column_hint",
+    "column_named",
+    "extended",
+    "file_kind",
+    "filled_cells",
+    "find_files",
+    "flattened",
+    "fold_sentences",
+    "folded",
+    "free_memory",
+    "from_dataframe",
+    "guarded",
+    "in_blocks",
+    "is_marker",
+    "is_no_answer",
+    "is_valid_column",
+    "label_texts",
+    "like",
+    "markers_of",
     "open_source",
     "read_table",
+    "read_target",
+    "refuse_doubtful",
+    "refuse_taken",
+    "require_writable",
+    "resident_bytes",
+    "rows_that_count",
+    "sample_rows",
+    "shown_cells",
+    "state_of",
+    "target_labels",
+    "target_texts",
+    "target_values",
+    "texts",
+    "total_bytes",
     "write_table",
 ]
