@@ -1,9 +1,9 @@
-"""What answers for random rows say of labels: accuracy, classes, shares, agreement, slices, two compared.
+"""Figures of an audit: accuracy, classes, shares, agreement, slices, and the comparison of two.
 
-The labels may come from anyone: a model, rules, a colleague. They are fixed, and the audited rows
-were drawn uniformly at random from all rows that carry them, so that every interval here is exact:
-it covers the truth at least as often as it says, at any size, whatever the bias of the labels that
-a model was trained on. Where rows were skipped it covers whatever a person would have said of them.
+The labels may come from a model, rules or a colleague. They are fixed, and the audited rows were
+drawn uniformly at random from all rows that carry them, so that every interval here is exact: it
+covers the truth at least as often as it says, at any size, whatever the bias of the labels that a
+model was trained on. If rows were skipped it covers whatever a person would have said of them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ Mask = NDArray[np.bool_]
 
 # A balanced accuracy, or one of a slice, is given from this many audited rows on.
 MIN_PER_CLASS = 5
-_NUISANCE = (
-    0.2  # of a difference: the part of the risk that goes into how many rows the two differ on
-)
-_NO_LABEL: Any = object()  # of a row that is never recognised, as it has no label
+# Of a difference: the part of the risk that goes into the number of rows on which the two differ.
+_RISK_OF_COUNT = 0.2
+_NO_LABEL: Any = object()  # the label of a row without one: no class, so it is never recognised
 
 
 class Score(NamedTuple):
@@ -44,9 +43,8 @@ class Score(NamedTuple):
     low: float  #: the interval of the share that is right
     high: float  #: and its upper limit
     level: float  #: of the interval: 0.95 is 95 %
-    at_least: float | None = (
-        None  #: the share that is right at least, at the same level; None: nobody asked
-    )
+    #: The share that is right at least, at the same level; None: nobody asked.
+    at_least: float | None = None
 
     @property
     def share(self) -> float:
@@ -65,7 +63,7 @@ def score(
     population: int | None = None,
     prior: tuple[float, float] = MOSTLY_RIGHT,
 ) -> Score:
-    """The share of right rows in an audit, with its exact interval.
+    """Compute the share of right rows in an audit, with its exact interval.
 
     Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper
     one supposes them right, so that the interval holds whatever they are. With the size of the pool
@@ -100,9 +98,9 @@ def score(
 def promised_score(
     correct: Mask, skipped: Mask, population: int, level: float = 0.95, *, stopped: bool = False
 ) -> Score:
-    """The share of right rows in an audit, in the order of the draw, as it can be promised.
+    """Compute the share of right rows as it can be promised, from rows in the order of the draw.
 
-    The interval is exact for an audit of a size that was planned; where the person was ``stopped``,
+    The interval is exact for an audit of a size that was planned; if the person was ``stopped``,
     told when it was enough, it is that of ``sequence``, which holds at any moment.
     """
     planned = score(correct[~skipped], level, skipped=int(skipped.sum()), population=population)
@@ -113,7 +111,7 @@ def promised_score(
 
 
 class Share(NamedTuple):
-    """How many rows of the table are of a class, from the audit alone, beside how many carry its label."""
+    """How many rows of the table are of a class, by the audit, and how many carry its label."""
 
     seen: int  #: audited rows of the class
     n: int  #: audited rows, skipped ones included
@@ -125,41 +123,39 @@ class Share(NamedTuple):
 
     @property
     def off(self) -> tuple[float, float]:
-        """By how much the labels' own share is too high, at least and at most: below 0 it is too low."""
-        return (self.labelled - self.high) / self.population, (
-            self.labelled - self.low
-        ) / self.population
+        """By how much the share of the label is too high: at least, at most. Below 0: too low."""
+        fewest = self.labelled - self.high
+        most = self.labelled - self.low
+        return fewest / self.population, most / self.population
 
     def __str__(self) -> str:
         return f"between {self.low:,} and {self.high:,} of {self.population:,}"
 
 
 class ClassJudgement(NamedTuple):
-    """What an audit says of one class; a figure of fewer than five rows is exact, and says next to nothing."""
+    """What an audit says of one class.
+
+    A figure of fewer than five rows is exact, and says next to nothing.
+    """
 
     share: Share  #: how many rows of the table are of the class
-    precision: (
-        Score | None
-    )  #: of the rows that carry the label, how many are of the class; None: none was audited
-    recall: (
-        Score | None
-    )  #: of the rows of the class, how many carry the label; None: none was audited
+    #: Of the rows that carry the label, how many are of the class; None: none was audited.
+    precision: Score | None
+    #: Of the rows of the class, how many carry the label; None: none was audited.
+    recall: Score | None
 
 
 @dataclass(frozen=True)
 class Judgement:
     """The outcome of ``judge_labels``."""
 
-    accuracy: (
-        Score  #: the promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``
-    )
+    #: The promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``.
+    accuracy: Score
     classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
-    confusions: dict[
-        tuple[Any, Any], int
-    ]  #: (answer, label): rows, of those that differ, most frequent first
-    kappa: (
-        float | None
-    )  #: agreement of labels and answers beyond chance; None if there is one class alone
+    #: (answer, label): rows on which the two differ, most frequent first.
+    confusions: dict[tuple[Any, Any], int]
+    #: Agreement of labels and answers beyond chance; None if there is one class alone.
+    kappa: float | None
 
 
 def judge_labels(
@@ -170,7 +166,7 @@ def judge_labels(
     skipped: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Judgement:
-    """What an audit says of fixed labels.
+    """Hold fixed labels against the answers of an audit.
 
     - accuracy: ``interval`` of the right rows among N, finite;
     - precision of a label: the audited rows that carry it are a random sample of the rows that do, whose number is
@@ -185,8 +181,7 @@ def judge_labels(
     truth : array-like of shape (k,)
         What the person said of each audited row; anything where it was skipped.
     labels : array-like of shape (k,)
-        The labels under test of the same rows. A row without label has one of its own, such as
-        None, which is never right.
+        The labels under test of the same rows, None for a row without label, which is never right.
     counts : mapping of label to number of rows
         Of the whole table, all labels under test.
     skipped : array-like of shape (k,), bool, default=None
@@ -196,47 +191,49 @@ def judge_labels(
     Examples
     --------
     >>> truth, labels = ["fraud"] * 8 + ["fine"] * 32, ["fraud"] * 6 + ["fine"] * 34
-    >>> found = judge_labels(truth, labels, {"fraud": 700, "fine": 4_300})
-    >>> print(found.accuracy)
+    >>> judgement = judge_labels(truth, labels, {"fraud": 700, "fine": 4_300})
+    >>> print(judgement.accuracy)
     95.0% (83.7% to 99.1%)
-    >>> print(found.classes["fraud"].share)
+    >>> print(judgement.classes["fraud"].share)
     between 477 and 1,743 of 5,000
-    >>> print(found.classes["fraud"].recall)
+    >>> print(judgement.classes["fraud"].recall)
     75.0% (36.5% to 95.4%)
-    >>> found.confusions
+    >>> judgement.confusions
     {('fraud', 'fine'): 2}
     """
     truth = np.asarray(truth, dtype=object)
     labels = np.asarray(labels, dtype=object)
-    unknown = _mask(skipped, len(labels))
+    is_skipped = _mask(skipped, len(labels))
+    is_right = ~is_skipped & _equal(truth, labels)
+    n_skipped = int(is_skipped.sum())
     population = sum(counts.values())
-    correct = ~unknown & _equal(truth, labels)
-    names = list(dict.fromkeys([*counts, *truth[~unknown].tolist()]))
-    names = [name for name in names if name is not None]
-    said = [_NO_LABEL if label is None else label for label in labels[unknown].tolist()]
-    recalls = class_scores(truth[~unknown], labels[~unknown], names, level, skipped=said)
-    n_skipped, classes = int(unknown.sum()), {}
+    answers = truth[~is_skipped]
+    labels_of_answered = labels[~is_skipped]
+    names = [name for name in dict.fromkeys([*counts, *answers.tolist()]) if name is not None]
+    labels_of_skipped = [
+        _NO_LABEL if label is None else label for label in labels[is_skipped].tolist()
+    ]
+    recalls = class_scores(answers, labels_of_answered, names, level, skipped=labels_of_skipped)
+
+    classes = {}
     for name in names:
-        is_class, has_label, labelled = (
-            ~unknown & _equal(truth, name),
-            _equal(labels, name),
-            counts.get(name, 0),
-        )
-        seen = int(is_class.sum())
-        low, high = count_interval(seen, len(labels), population, level, n_skipped)
-        share = Share(seen, len(labels), low, high, labelled, population, level)
-        precision = _score_of(is_class & has_label, has_label, unknown, labelled, level)
+        is_class = ~is_skipped & _equal(truth, name)
+        has_label = _equal(labels, name)
+        n_labelled = counts.get(name, 0)
+        n_seen = int(is_class.sum())
+        low, high = count_interval(n_seen, len(labels), population, level, n_skipped)
+        share = Share(n_seen, len(labels), low, high, n_labelled, population, level)
+        precision = _score_of(is_class & has_label, has_label, is_skipped, n_labelled, level)
         classes[name] = ClassJudgement(share, precision, recalls.get(name))
-    pairs = Counter(
-        zip(truth[~correct & ~unknown].tolist(), labels[~correct & ~unknown].tolist(), strict=True)
-    )
+
+    is_wrong = ~is_right & ~is_skipped
+    pairs = Counter(zip(truth[is_wrong].tolist(), labels[is_wrong].tolist(), strict=True))
+    names_or_none = list(dict.fromkeys([*names, *counts]))
     return Judgement(
-        accuracy=score(correct[~unknown], level, skipped=n_skipped, population=population),
+        accuracy=score(is_right[~is_skipped], level, skipped=n_skipped, population=population),
         classes=classes,
         confusions=dict(pairs.most_common()),
-        kappa=kappa(
-            pair_counts(truth[~unknown], labels[~unknown], list(dict.fromkeys([*names, *counts])))
-        ),
+        kappa=kappa(pair_counts(answers, labels_of_answered, names_or_none)),
     )
 
 
@@ -248,11 +245,11 @@ def class_scores(
     *,
     skipped: ArrayLike = (),
 ) -> dict[Any, Score]:
-    """For each class the share of its audited rows that were recognised, with its exact interval.
+    """Compute for each class the share of its audited rows that were recognised.
 
-    It is exact because the audited rows of a class are a random sample of its rows. Classes without
-    an audited row are left out: nothing is known of them. With the arguments exchanged, the share
-    of right rows among those predicted as each class.
+    Its interval is exact because the audited rows of a class are a random sample of its rows.
+    Classes without an audited row are left out: nothing is known of them. With the arguments
+    exchanged, it is the share of right rows among those predicted as each class.
 
     Parameters
     ----------
@@ -262,8 +259,8 @@ def class_scores(
     level : float, default=0.95
     skipped : array-like, default=()
         What was predicted of rows that were drawn and that nobody answered, None where that is not
-        known either. They are of the class and missed for its lower limit, of the class and found
-        for its upper one.
+        known either. For the lower limit they are of the class and missed, for the upper one of the
+        class and recognised.
 
     Examples
     --------
@@ -272,36 +269,37 @@ def class_scores(
     a 100.0% (63.5% to 100.0%)
     b 50.0% (2.5% to 97.5%)
     """
-    y_true, y_pred, unknown = (
-        np.asarray(y_true),
-        np.asarray(y_pred),
-        np.asarray(skipped, dtype=object),
-    )
-    nobody = unknown == None  # noqa: E711 (elementwise)
-    wanted = np.unique(y_true).tolist() if classes is None else classes
+    y_true = np.asarray(y_true)
+    y_pred = np.asarray(y_pred)
+    skipped = np.asarray(skipped, dtype=object)
+    is_unknown = skipped == None  # noqa: E711 (elementwise)
+    if classes is None:
+        classes = np.unique(y_true).tolist()
     scores = {}
-    for label in wanted:
-        own, said = y_true == label, unknown == label
-        found, seen, may_be_found = (
-            int(mask.sum()) for mask in (own & (y_pred == label), own, said | nobody)
-        )
-        if seen:
-            low, _ = interval(found, seen + int((~said).sum()), level=level, prior=NEUTRAL)
-            _, high = interval(
-                found + may_be_found, seen + may_be_found, level=level, prior=NEUTRAL
-            )
-            scores[label] = Score(found, seen, low, high, level)
+    for label in classes:
+        is_class = y_true == label
+        n_rows = int(is_class.sum())
+        if n_rows == 0:
+            continue
+        n_recognised = int((is_class & (y_pred == label)).sum())
+        is_predicted = skipped == label
+        n_missed = int((~is_predicted).sum())
+        n_found = int((is_predicted | is_unknown).sum())
+        low, _ = interval(n_recognised, n_rows + n_missed, level=level, prior=NEUTRAL)
+        _, high = interval(n_recognised + n_found, n_rows + n_found, level=level, prior=NEUTRAL)
+        scores[label] = Score(n_recognised, n_rows, low, high, level)
     return scores
 
 
 def balanced_score(
     scores: dict[Any, Score], n_classes: int | None = None
 ) -> tuple[float, float, float] | None:
-    r"""Balanced accuracy (the mean of the classes' shares) and its interval; None where rows are too few.
+    r"""Compute the balanced accuracy and its interval, if no class has too few rows.
 
-    The exact limits l_c, u_c of the C classes' shares p_c are joined as independent errors (Zou and
-    Donner, 2008). That is close, not exact: for two classes and a level of 95 % it covers the truth
-    in 96 % of cases on average and in 93 % at the worst accuracies.
+    It is the mean of the classes' shares. The exact limits l_c, u_c of the C classes' shares p_c
+    are joined as independent errors (Zou and Donner, 2008). That is close, not exact: for two
+    classes and a level of 95 % it covers the truth in 96 % of cases on average and in 93 % at the
+    worst accuracies.
 
     .. math:: \bar p - \tfrac1C \sqrt{\textstyle\sum_c (p_c - l_c)^2}, \qquad
               \bar p + \tfrac1C \sqrt{\textstyle\sum_c (u_c - p_c)^2}.
@@ -313,12 +311,18 @@ def balanced_score(
     n_classes : int, default=None
         How many classes there are, if some may be without audited row. Every class needs five.
     """
-    if len(scores) < (n_classes or 1) or any(s.n < MIN_PER_CLASS for s in scores.values()):
+    if len(scores) < (n_classes or 1):
         return None
-    share, low, high = np.array([(s.share, s.low, s.high) for s in scores.values()]).T
-    mean, n = float(share.mean()), len(scores)
-    below, above = np.linalg.norm(share - low) / n, np.linalg.norm(high - share) / n
-    return mean, max(0.0, mean - float(below)), min(1.0, mean + float(above))
+    if any(class_score.n < MIN_PER_CLASS for class_score in scores.values()):
+        return None
+    limits = [
+        (class_score.share, class_score.low, class_score.high) for class_score in scores.values()
+    ]
+    share, low, high = np.array(limits).T  # (C,) each
+    mean = float(share.mean())
+    below = float(np.linalg.norm(share - low)) / len(scores)
+    above = float(np.linalg.norm(high - share)) / len(scores)
+    return mean, max(0.0, mean - below), min(1.0, mean + above)
 
 
 class Slice(NamedTuple):
@@ -326,9 +330,8 @@ class Slice(NamedTuple):
 
     population: int  #: rows of the table
     n: int  #: audited rows, skipped ones included
-    score: (
-        Score | None
-    )  #: its interval holds together with those of all other slices; None: too few rows to say
+    #: Its interval holds together with those of all other slices; None: too few rows to say.
+    score: Score | None
 
 
 def slice_scores(
@@ -340,7 +343,7 @@ def slice_scores(
     level: float = 0.95,
     n_columns: int = 1,
 ) -> dict[Any, Slice]:
-    """The accuracy in each slice of a table, corrected for looking at all of them.
+    """Compute the accuracy in each slice of a table, corrected for looking at all of them.
 
     The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1
     - level) / m, and all m slices of at least five audited rows hold theirs together with
@@ -362,24 +365,27 @@ def slice_scores(
 
     Examples
     --------
-    >>> found = slice_scores([True] * 10 + [False] * 8, ["n"] * 10 + ["s"] * 8, {"n": 900, "s": 100, "e": 3})
-    >>> print(found["s"].score, found["e"].score)
+    >>> correct = [True] * 10 + [False] * 8
+    >>> slices = slice_scores(correct, ["n"] * 10 + ["s"] * 8, {"n": 900, "s": 100, "e": 3})
+    >>> print(slices["s"].score, slices["e"].score)
     0.0% (0.0% to 36.0%) None
     """
     values = np.asarray(slices, dtype=object)
-    unknown = _mask(skipped, len(values))
-    right = np.asarray(correct, dtype=bool) & ~unknown
+    is_skipped = _mask(skipped, len(values))
+    is_right = np.asarray(correct, dtype=bool) & ~is_skipped
     has_value = {value: _equal(values, value) for value in counts}
     n_audited = {value: int(rows.sum()) for value, rows in has_value.items()}
-    n_large = sum(n >= MIN_PER_CLASS for n in n_audited.values())
-    level_of_each = 1 - (1 - level) / max(1, n_columns * n_large)
-    slices_found = {}
+    n_scored = sum(n >= MIN_PER_CLASS for n in n_audited.values())
+    level_of_each = 1 - (1 - level) / max(1, n_columns * n_scored)
+    scores = {}
     for value, population in counts.items():
-        score_of_slice = None
+        slice_score = None
         if n_audited[value] >= MIN_PER_CLASS:
-            score_of_slice = _score_of(right, has_value[value], unknown, population, level_of_each)
-        slices_found[value] = Slice(population, n_audited[value], score_of_slice)
-    return slices_found
+            slice_score = _score_of(
+                is_right, has_value[value], is_skipped, population, level_of_each
+            )
+        scores[value] = Slice(population, n_audited[value], slice_score)
+    return scores
 
 
 class Comparison(NamedTuple):
@@ -387,7 +393,7 @@ class Comparison(NamedTuple):
 
     only_first: int  #: answered rows that the first alone gets right
     only_second: int  #: answered rows that the second alone gets right
-    #: that the two err equally often, two-sided, exact; the largest that the skipped rows allow
+    #: That the two err equally often, two-sided, exact; the largest that the skipped rows allow.
     p_value: float
     n_skipped: int = 0  #: skipped rows on which either might be right alone
 
@@ -395,11 +401,12 @@ class Comparison(NamedTuple):
 def compare(
     first_correct: ArrayLike, second_correct: ArrayLike, *, skipped: ArrayLike | None = None
 ) -> Comparison:
-    """Test whether two models err equally often, by the rows on which exactly one is right (McNemar, exact).
+    """Test whether two models err equally often, by the rows on which exactly one is right.
 
-    Nobody knows which of the two is right on a skipped row, so the p-value is the largest over all
-    that the skipped rows may be: the one at which as many of them as needed speak for the model
-    that is behind. A small p-value names the better model whatever the skipped rows are.
+    It is McNemar's exact test. Nobody knows which of the two is right on a skipped row, so the
+    p-value is the largest over all that the skipped rows may be: the one at which as many of them
+    as needed speak for the model that is behind. A small p-value names the better model whatever
+    the skipped rows are.
 
     Parameters
     ----------
@@ -418,27 +425,29 @@ def compare(
     """
     first = np.asarray(first_correct, dtype=bool)
     second = np.asarray(second_correct, dtype=bool)
-    unknown = _mask(skipped, len(first))
-    if not first.shape == second.shape == unknown.shape or (unknown & (first | second)).any():
+    is_skipped = _mask(skipped, len(first))
+    is_paired = first.shape == second.shape == is_skipped.shape
+    if not is_paired or (is_skipped & (first | second)).any():
         raise ValueError(
             "skipped must name rows that neither has right: one value for each drawn row."
         )
     only_first = int(np.sum(first & ~second))
     only_second = int(np.sum(second & ~first))
-    n_skipped = int(np.sum(unknown))
+    n_skipped = int(np.sum(is_skipped))
 
     # Worst case: skipped rows speak for the one behind until both are level.
-    fewer = min(only_first, only_second)
     more = max(only_first, only_second)
-    fewer = min(more, fewer + n_skipped)
-    p_value = float(binomtest(fewer, fewer + more).pvalue) if more else 1.0
+    fewer = min(more, min(only_first, only_second) + n_skipped)
+    p_value = 1.0
+    if more > 0:
+        p_value = float(binomtest(fewer, fewer + more).pvalue)
     return Comparison(only_first, only_second, p_value, n_skipped)
 
 
 class Difference(NamedTuple):
     """How much more often one labelling is right than another, on all rows."""
 
-    #: In the audit: of rows that the first alone gets right, less of those that the second alone does.
+    #: In the audit: the share of rows that the first alone gets right, less that of the second.
     share: float
     low: float  #: lower limit of the interval, for all rows
     high: float  #: and the upper one
@@ -454,11 +463,10 @@ def difference(
     *,
     skipped: ArrayLike | None = None,
 ) -> Difference:
-    r"""The accuracy of one labelling less that of another, on the same audit, with an interval that holds at any
-    size.
+    r"""Compute by how much one labelling is more accurate than another, on the same audit.
 
-    Of N rows exactly one of the two is right on U; of these, the first on a share q. The difference
-    is
+    The interval holds at any size. Of N rows exactly one of the two is right on U; of these, the
+    first on a share q. The difference is
 
     .. math:: \frac{U}{N} (2 q - 1).
 
@@ -488,14 +496,18 @@ def difference(
 
     Examples
     --------
-    >>> found = difference([True] * 10 + [False] * 50, [False] * 10 + [True] * 2 + [False] * 48, population=5_000)
-    >>> round(found.share, 3), round(found.low, 3), round(found.high, 3)
+    >>> first = [True] * 10 + [False] * 50
+    >>> second = [False] * 10 + [True] * 2 + [False] * 48
+    >>> gain = difference(first, second, population=5_000)
+    >>> round(gain.share, 3), round(gain.low, 3), round(gain.high, 3)
     (0.133, 0.003, 0.336)
     """
     comparison = compare(first_correct, second_correct, skipped=skipped)
-    b, c = comparison.only_first, comparison.only_second
+    b = comparison.only_first
+    c = comparison.only_second
     n = np.size(first_correct)
-    low, high = 1.0, -1.0
+    low = 1.0
+    high = -1.0
     for n_more in range(comparison.n_skipped + 1):
         low = min(low, _difference_limits(b, c + n_more, n, population, level)[0])
         high = max(high, _difference_limits(b + n_more, c, n, population, level)[1])
@@ -505,18 +517,26 @@ def difference(
 def _difference_limits(
     b: int, c: int, n: int, population: int, level: float
 ) -> tuple[float, float]:
-    """Limits of a difference if of n rows the first alone is right on b, and the second alone on c."""
-    m, risk = b + c, 1 - level
-    fewest, most = count_interval(m, n, population, 1 - _NUISANCE * risk)
-    pool = fewest if fewest == most else None
-    own = interval(b, m, pool, 1 - (1 - _NUISANCE) * risk, prior=NEUTRAL) if m else (0.0, 1.0)
-    low, high = (2 * share - 1 for share in own)
-    low, high = low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)
+    """Compute limits of a difference if, of n rows, b speak for the first and c for the second."""
+    risk = 1 - level
+    fewest, most = count_interval(b + c, n, population, 1 - _RISK_OF_COUNT * risk)  # of U
+    low_share = 0.0  # limits of q
+    high_share = 1.0
+    if b + c > 0:
+        pool = fewest if fewest == most else None
+        share_level = 1 - (1 - _RISK_OF_COUNT) * risk
+        low_share, high_share = interval(b, b + c, pool, share_level, prior=NEUTRAL)
+
+    # A difference is the farther from 0 the more rows the two differ on.
+    low = 2 * low_share - 1
+    high = 2 * high_share - 1
+    low *= most if low < 0 else fewest
+    high *= most if high > 0 else fewest
     return low / population, high / population
 
 
 def kappa(counts: ArrayLike) -> float | None:
-    r"""Cohen's kappa, agreement beyond chance: 1 is full agreement, 0 what chance would give.
+    r"""Compute Cohen's kappa, agreement beyond chance: 1 is full, 0 what chance would give.
 
     .. math:: \kappa = \frac{p - e}{1 - e}, \qquad p = \sum_c n_{cc} / n, \quad
               e = \sum_c n_{c \cdot} n_{\cdot c} / n^2.
@@ -528,7 +548,7 @@ def kappa(counts: ArrayLike) -> float | None:
 
     Returns
     -------
-    float, or None where both gave one and the same class, which says nothing.
+    float, or None if both gave one and the same class, which says nothing.
 
     Examples
     --------
@@ -537,38 +557,56 @@ def kappa(counts: ArrayLike) -> float | None:
     """
     table = np.asarray(counts, dtype=float)
     share = table / max(1.0, table.sum())
-    chance = float(share.sum(axis=0) @ share.sum(axis=1))
-    return float((np.trace(share) - chance) / (1 - chance)) if table.any() and chance < 1 else None
+    by_chance = float(share.sum(axis=0) @ share.sum(axis=1))
+    if not table.any() or by_chance >= 1:
+        return None
+    return float((np.trace(share) - by_chance) / (1 - by_chance))
 
 
 def pair_counts(
     first: Iterable[Any], second: Iterable[Any], names: Sequence[Any], weights: ArrayLike = 1
 ) -> NDArray[np.int64]:
-    """(C, C) How often the first says one name where the second says another; what is no name is left out."""
-    places = {name: i for i, name in enumerate(names)}
-    a, b = (
-        np.array([places.get(name, -1) for name in said], dtype=np.intp) for said in (first, second)
+    """Count pairs of names, one of the first and one of the second; other values are left out.
+
+    Returns
+    -------
+    array of shape (C, C)
+    """
+    code_of = {name: code for code, name in enumerate(names)}
+    first_codes = np.array([code_of.get(name, -1) for name in first], dtype=np.intp)
+    second_codes = np.array([code_of.get(name, -1) for name in second], dtype=np.intp)
+    is_pair = (first_codes >= 0) & (second_codes >= 0)
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    np.add.at(
+        counts,
+        (first_codes[is_pair], second_codes[is_pair]),
+        np.broadcast_to(weights, is_pair.shape)[is_pair],
     )
-    known, counts = (a >= 0) & (b >= 0), np.zeros((len(names), len(names)), dtype=np.int64)
-    np.add.at(counts, (a[known], b[known]), np.broadcast_to(weights, a.shape)[known])
     return counts
 
 
 def _score_of(
-    right: Mask, rows: Mask, unknown: Mask, population: int, level: float
+    is_right: Mask, rows: Mask, is_skipped: Mask, population: int, level: float
 ) -> Score | None:
-    """The score of some rows, skipped ones included, with nothing expected; None where there is no such row."""
+    """Score rows, skipped ones included, with nothing expected; return None without any row."""
     if not rows.any():
         return None
-    n_skipped = int((rows & unknown).sum())
+    n_skipped = int((rows & is_skipped).sum())
     return score(
-        right[rows & ~unknown], level, skipped=n_skipped, population=population, prior=NEUTRAL
+        is_right[rows & ~is_skipped],
+        level,
+        skipped=n_skipped,
+        population=population,
+        prior=NEUTRAL,
     )
 
 
-def _equal(values: NDArray[Any], other: Any) -> Mask:
-    return np.asarray(values == other, dtype=bool) & (values != None)  # noqa: E711 (elementwise)
+def _equal(values: NDArray[Any], expected: Any) -> Mask:
+    """Compare each value; None is equal to nothing."""
+    has_value = values != None  # noqa: E711 (elementwise)
+    return np.asarray(values == expected, dtype=bool) & has_value
 
 
 def _mask(skipped: ArrayLike | None, n: int) -> Mask:
+    """Return where rows were skipped: nowhere by default."""
     return np.zeros(n, dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
