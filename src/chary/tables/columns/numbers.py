@@ -45,9 +45,8 @@ class Numbers(Kind):
         if filled.dtype == pl.Boolean or not len(filled):
             return None
         is_text = filled.dtype == pl.String
-        form_text = _find_best_form(filled, forced) if is_text else ""
+        form_text, numbers = _find_best_form(filled, forced)
         form = Form.of(form_text)
-        numbers = read_numbers(filled, form_text)
         unreadable = filled.filter(numbers.is_null())
         numbers = numbers.drop_nulls()
         is_readable = len(numbers) >= hints.defaults.readable_share * len(filled)
@@ -127,7 +126,7 @@ def why_no_numbers(filled: pl.Series) -> str:
     if filled.dtype != pl.String:
         return ""
     sample = sample_cells(filled, LARGE_SAMPLE)
-    numbers = read_numbers(sample, _find_best_form(sample, forced=False))
+    _, numbers = _find_best_form(sample, forced=False)
     unreadable = sample.filter(numbers.is_null())
     if not 0 < len(unreadable) <= len(sample) / 2:
         return ""
@@ -139,23 +138,27 @@ def why_no_numbers(filled: pl.Series) -> str:
     )
 
 
-def _find_best_form(filled: pl.Series, forced: bool) -> str:
-    """Find the form that fits the most cells of text.
+def _find_best_form(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
+    """Find the form that fits the most cells, and their numbers.
 
     It is "" if plain numbers fit as many.
     """
-    n_unreadable = read_numbers(filled, "").null_count()
-    if not n_unreadable:
-        return ""
+    plain = read_numbers(filled, "")
+    n_unreadable = plain.null_count()
+    if filled.dtype != pl.String or not n_unreadable:
+        return "", plain
     sample = sample_cells(filled, SMALL_SAMPLE)
     if not forced and _plain(sample).str.contains(_CELL).sum() <= len(sample) / 2:
-        return ""
+        return "", plain
 
     # All cells are looked at: a rare one may tell how the others are to be read.
     form = _find_form(filled)
-    if form is None or read_numbers(filled, form.text).null_count() >= n_unreadable:
-        return ""
-    return form.text
+    if form is None:
+        return "", plain
+    numbers = read_numbers(filled, form.text)
+    if numbers.null_count() < n_unreadable:
+        return form.text, numbers
+    return "", plain
 
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
