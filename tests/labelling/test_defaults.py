@@ -1,0 +1,496 @@
+"""Every number that was chosen by experiment decides something, and every rule can be switched off."""
+
+from dataclasses import fields, replace
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from chary import SelfTrainingClassifier
+from chary.audit.answers import AuditAnswers
+from chary.audit.figures import compare
+from chary.labelling import Diagnosis, audited, label, label_table
+from chary.labelling.audited import audit_model
+from chary.labelling.defaults import DEFAULTS, RULES, Defaults
+from chary.labelling.diagnose import MILD, STRONG, Separation, _verdict, prepare
+from chary.labelling.guesses import GuessColumn, compare_guesses, find_guess_column
+from chary.labelling.learn import choose_learner, fit_learner
+from chary.labelling.learners import LINEAR, MIXED, NETWORK, learners
+from chary.labelling.rows_to_check import rows_to_check, suspect_labels
+from chary.labelling.rules import (
+    OutOfFold,
+    boost_many_labels,
+    hand_over_to_network,
+    lean_to_commonest_class,
+    leave_out_columns_beyond_labels,
+    leave_out_useless_texts,
+    weigh_members,
+)
+from chary.method.held_out import HeldOut
+from chary.method.labels import Labels
+from chary.method.mixture import MIXTURE_DEFAULTS, default_members
+from chary.options import LabelOptions
+from chary.tables import Table
+from chary.tables.target import target_labels
+
+# A rule or a decision, as a function of the numbers; it returns something that can be compared.
+
+
+def verdicts(defaults):
+    return [
+        _verdict(Separation(auc, p), defaults)
+        for auc, p in ((0.9, 0.011), (0.9, 0.01), (0.75, 0.01), (0.749, 0.01))
+    ]
+
+
+def diagnosis(verdict=STRONG, n_labeled=50):
+    return Diagnosis(verdict, None, 0.9, [], {}, n_labeled, 1000)
+
+
+def partly(codes, n_labeled, classes=("no", "yes")):
+    labeled = np.arange(len(codes)) < n_labeled
+    return Labels(np.array(classes), np.where(labeled, codes, -1), labeled)
+
+
+def beyond_labels(defaults):
+    """A running number, whose share of "yes" rises as far as the labels go, beside a good column."""
+    rng = np.random.default_rng(0)
+    rows = np.arange(900)
+    x = rng.normal(size=900)
+    rising = np.where(rows < 120, rows / 30 - 2, 0)
+    truth = (1.5 * x + rising + rng.normal(size=900) > 0).astype(int)
+    # Two in a hundred other rows have a small number, too.
+    number = np.where((rows >= 120) & (rows % 50 == 0), rows % 120, rows)
+    frame = pl.DataFrame({"number": number, "x": x, "y": truth})
+    prepared = prepare(Table(frame, "t"), "y")
+    labels = partly(truth, 120)
+    left_out = leave_out_columns_beyond_labels(
+        prepared, labels, labels.labeled, diagnosis(), defaults
+    )
+    return seen(left_out)
+
+
+def useless_texts(defaults):
+    rng = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue", "large", "small", "round", "flat", "soft", "old"])
+    texts = [" ".join(rng.choice(words, 5)) for _ in range(800)]
+    x = rng.normal(size=800)
+    frame = pl.DataFrame({"x": x, "text": texts, "y": x > 0})
+    prepared = prepare(Table(frame, "t"), "y", text=["text"])
+    return seen(leave_out_useless_texts(prepared, partly((x > 0).astype(int), 80), defaults))
+
+
+def seen(left_out):
+    if left_out is None:
+        return None
+    figures = {name: round(value, 3) for name, value in left_out.figures.items()}
+    return list(left_out.notes), figures
+
+
+def many_labels(defaults):
+    return [boost_many_labels(n, defaults) is not None for n in (20_000, 20_001)]
+
+
+def out_of_fold(signal):
+    """Forty held-out labels, and three members: a good one, a fair one and a bad one."""
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1], [30, 10])
+    truth = np.where(codes[:, None] == np.arange(2), 1.0, -1.0)
+    scale = np.array([5.0, 1.0, 0.2])[None, :, None]
+    strength = np.array([2.0, 0.7, 0.0])[None, :, None] * signal
+    logits = scale * (strength * truth[:, None, :] + rng.normal(size=(40, 3, 2)))
+    model = SimpleNamespace(weights_=np.array([0.25, 0.5, 0.25]))
+    return OutOfFold(np.arange(40), [(model, np.arange(40))], codes, logits)
+
+
+def member_weights(defaults):
+    held = out_of_fold(signal=1.0)
+    weighing = weigh_members(held, defaults)
+    return None if weighing is None else weighing.weights.round(3).tolist()
+
+
+def lean(defaults):
+    held = out_of_fold(signal=0.0)
+    leaning = lean_to_commonest_class(held, partly(held.codes, 40), defaults)
+    return None if leaning is None else leaning.amount
+
+
+def collapses(defaults):
+    """Predictions nearer and nearer to the class shares of the labels: 50, 25 and 25 in a hundred."""
+    given = np.repeat([0, 1, 2, -1], [50, 25, 25, 30_000])
+    labels = Labels(np.array(["a", "b", "c"]), given, given >= 0)
+    outcomes = []
+    for shares in ((0.9, 0.1, 0), (0.89, 0.11, 0), (0.1, 0.9, 0), (0.1, 0.65, 0.25)):
+        asked = []
+
+        def predict(X, shares=shares, asked=asked):
+            asked.append(len(X))
+            counts = np.round(np.array(shares) * len(X)).astype(int)
+            return np.repeat(labels.classes, counts)
+
+        X = np.zeros((len(given), 1))
+        model = SimpleNamespace(predict=predict)
+        finding = hand_over_to_network(model, X, labels, given[:100], diagnosis(), defaults)
+        outcomes.append((finding is not None, asked))
+    return outcomes
+
+
+def narrower_by_entropy(defaults):
+    """Two classes for three: far from the labels, and as even as some of them."""
+    given = np.repeat([0, 1, 2, -1], [60, 20, 20, 1000])
+    labels = Labels(np.array(["a", "b", "c"]), given, given >= 0)
+    model = SimpleNamespace(predict=lambda X: np.repeat(["a", "b", "c"], [110, 690, 200]))
+    finding = hand_over_to_network(
+        model, np.zeros((1100, 1)), labels, given[:100], diagnosis(), defaults
+    )
+    return finding is not None
+
+
+def network(defaults):
+    choice = choose_learner(diagnosis(), learner=NETWORK, defaults=defaults)
+    return choice.rounds, choice.learner.policy.step, choice.learner.held_out_rows
+
+
+def linear(defaults):
+    learner = learners(defaults)[LINEAR]
+    return learner.most_rows, learner.policy.max_rows, learner.held_out_rows
+
+
+def guess_column(n_labels, right, filled=1.0, classes=1.0):
+    """A column that is right in some of the labelled rows, empty in others, or holds other things."""
+    codes = np.arange(200) % 2
+    names = np.array(["no", "yes"])
+    guess = names[np.where(np.arange(200) < right, codes, 1 - codes)].astype(object)
+    guess[: n_labels - round(filled * n_labels)] = None
+    guess[n_labels - round((1 - classes) * n_labels) : n_labels] = "other"
+    labels = [str(names[code]) if row < n_labels else None for row, code in enumerate(codes)]
+    frame = pl.DataFrame({"x": np.arange(200) % 7, "guess": guess.tolist(), "y": labels})
+    table = Table(frame, "t")
+    return prepare(table, "y"), table, target_labels(table, "y")
+
+
+def found_guesses(*columns):
+    def outcome(defaults):
+        return [
+            find_guess_column(*guess_column(**column), defaults) is not None for column in columns
+        ]
+
+    return outcome
+
+
+def kept_guesses(defaults):
+    column = GuessColumn("c", np.zeros(1, np.intp), np.zeros((1, 1), np.float32), np.array(["a"]))
+    nothing = np.zeros(20)
+    by_column = HeldOut(nothing, np.arange(20) < 10, nothing, nothing)
+    return [
+        compare_guesses(
+            column,
+            HeldOut(nothing, np.arange(20) < 10 + gain, nothing, nothing),
+            by_column,
+            True,
+            defaults,
+        ).kept
+        for gain in (4, 5)
+    ]
+
+
+def rounds_with_audit(defaults):
+    """Of 40 audited rows one round of self-training has five more right, and none fewer: p = 0.03."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    truth = np.where(X[:, 0] > 0, "yes", "no")
+    rows = np.arange(40, 80)
+    codes = np.where(np.arange(200) < 80, (truth == "yes").astype(int), -1)
+    labels = Labels(np.array(["no", "yes"]), codes, codes >= 0)
+    comparison = compare(np.ones(40, bool), np.arange(40) >= 6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audited, "_compare_models", lambda *models: comparison)
+        _, figures = audit_model(
+            lambda rounds: SelfTrainingClassifier(
+                LogisticRegression(),
+                max_rounds=rounds,
+                unlabeled=None,
+                confidence="max_probability",
+            ),
+            X,
+            labels,
+            AuditAnswers(rows, truth[rows], 40),
+            defaults=defaults,
+        )
+    return figures.rounds
+
+
+def second_look(defaults):
+    """Of some labels that nobody would give again, a few are contradicted clearly."""
+    outcomes = []
+    for n, n_clear in ((99, 15), (100, 15), (100, 25)):
+        margins = np.where(np.arange(n) < n_clear, 0.85, 0.84)
+        nothing = np.zeros(n)
+        held = HeldOut(
+            nothing, nothing.astype(bool), nothing, margins, nothing, nothing, np.arange(n)
+        )
+        outcomes.append(len(suspect_labels(held, defaults)))
+    return outcomes
+
+
+def checked_rows(defaults):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2))
+    rows = rows_to_check(X, np.arange(3000) < 500, rng.random(3000), defaults)
+    return len(rows), int(rows.sum())
+
+
+def sampled_rows(defaults):
+    asked = []
+
+    def sample(source, target, k, **rest):
+        asked.append(k)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label, "sample_of_table", sample)
+        label._sample(None, LabelOptions(target="y"), 1 << 30, print, defaults)
+    return asked
+
+
+# By the number: the decision that it is for, and another value that decides otherwise.
+PINNED = {
+    "significance": (verdicts, 0.011),
+    "strong_auc": (verdicts, 0.749),
+    "beyond_share": (beyond_labels, 0.999),
+    "nearer_shares": (beyond_labels, 0.9),
+    "max_loss_ratio": (beyond_labels, 0.5),
+    "labels_per_leaf": (beyond_labels, 60),
+    "coverage_rows": (beyond_labels, 500),
+    "share_trees": (beyond_labels, 30),
+    "text_loss_ratio": (useless_texts, 0.1),
+    "quick_trees": (useless_texts, 30),
+    "quick_rows": (useless_texts, 20),
+    "max_mixture_labels": (many_labels, 19_999),
+    "weight_per_loss": (member_weights, 3.0),
+    "max_weight_change": (member_weights, 0.2),
+    "logit_scales": (member_weights, (1.0,)),
+    "lean": (lean, 1.5),
+    "collapse_distance": (collapses, 0.39),
+    "collapse_entropy": (narrower_by_entropy, 0.85),
+    "collapse_rows": (collapses, 10_000),
+    "network_rounds": (network, 2),
+    "network_step": (network, 0.3),
+    "network_held_out_rows": (network, 2_000),
+    "min_filled_share": (
+        found_guesses(
+            {"n_labels": 100, "right": 200, "filled": 0.5},
+            {"n_labels": 100, "right": 200, "filled": 0.49},
+        ),
+        0.51,
+    ),
+    "min_class_share": (
+        found_guesses(
+            {"n_labels": 100, "right": 200, "classes": 0.8},
+            {"n_labels": 100, "right": 200, "classes": 0.79},
+        ),
+        0.81,
+    ),
+    "min_kappa": (
+        found_guesses({"n_labels": 100, "right": 71}, {"n_labels": 100, "right": 69}),
+        0.43,
+    ),
+    "max_chance": (
+        found_guesses({"n_labels": 12, "right": 10}, {"n_labels": 12, "right": 9}),
+        0.08,
+    ),
+    "clear_gain": (kept_guesses, 4),
+    "self_training_p": (rounds_with_audit, 0.03),
+    "suspect_margin": (second_look, 0.84),
+    "max_suspects": (second_look, 19),
+    "min_held_out": (second_look, 101),
+    "n_rows_to_check": (checked_rows, 40),
+    "check_candidates": (checked_rows, 1),
+    "check_rows": (checked_rows, 1_000),
+    "check_reference_rows": (checked_rows, 20),
+    "sample_rows": (sampled_rows, 1_000),
+    "fit_rows": (linear, 1_000),
+    "accepted_rows": (linear, 1_000),
+    "held_out_rows": (linear, 1_000),
+}
+
+
+MIXTURE_PINNED = {
+    "inverse_penalty": 0.2,
+    "n_trees": 31,
+    "tree_features": 0.4,
+    "boosting_rounds": 41,
+    "boosting_leaves": 16,
+    "boosting_leaf_rows": 6,
+    "linear_weight": 1.1,
+    "trees_weight": 2.1,
+    "boosting_weight": 1.1,
+    "boosting_labels": 31,
+    "max_boosted_classes": 99,
+    "max_boosted_features": 1_999,
+    "max_leaf_shares": 2**26 - 3_000_000,
+}
+# What the decisions are with the default numbers; of those with figures, what they are about.
+OUTCOMES = {
+    verdicts: ["representative", STRONG, STRONG, MILD],
+    beyond_labels: ["number"],
+    useless_texts: ["text"],
+    many_labels: [False, True],
+    member_weights: [0.447, 0.492, 0.061],
+    lean: 2.0,
+    collapses: [(True, [20_000]), (False, [20_000]), (True, [20_000]), (True, [20_000])],
+    narrower_by_entropy: True,
+    network: (1, 0.4, 20_000),
+    linear: (50_000, 10_000, 2_000),
+    kept_guesses: [True, False],
+    rounds_with_audit: 1,
+    second_look: [0, 15, 20],
+    checked_rows: (50, 91_671),
+    sampled_rows: [100_000],
+}
+
+
+def members(defaults):
+    """Names, weights and settings of the default members of tables of several sizes."""
+    sizes = ((45, 2, 5), (10_000, 100, 2_000), (20_000, 150, 5))
+    return [
+        [
+            (member.name, member.weight, repr(member.estimator))
+            for member in default_members(*size, defaults)
+        ]
+        for size in sizes
+    ]
+
+
+@cache
+def by_default(decision):
+    return decision(DEFAULTS)
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_another_number_decides_otherwise(name):
+    decision, value = PINNED[name]
+    assert getattr(DEFAULTS, name) != value
+    assert decision(replace(DEFAULTS, **{name: value})) != by_default(decision)
+
+
+@pytest.mark.parametrize("decision", OUTCOMES)
+def test_decisions_with_the_default_numbers_are_as_they_were(decision):
+    outcome = by_default(decision)
+    if decision in (beyond_labels, useless_texts):
+        outcome = outcome[0]
+    assert outcome == OUTCOMES[decision]
+
+
+@pytest.mark.parametrize("name", ["min_filled_share", "min_class_share", "min_kappa", "max_chance"])
+def test_a_column_just_within_each_limit_guesses_and_one_just_beyond_does_not(name):
+    assert PINNED[name][0](DEFAULTS) == [True, False]
+
+
+@pytest.mark.parametrize("name", MIXTURE_PINNED)
+def test_another_number_makes_another_mixture(name):
+    assert members(replace(MIXTURE_DEFAULTS, **{name: MIXTURE_PINNED[name]})) != members(
+        MIXTURE_DEFAULTS
+    )
+
+
+def test_the_default_members_are_as_they_were():
+    few_labels, many_columns, many_classes = members(MIXTURE_DEFAULTS)
+    assert [(name, weight) for name, weight, _ in few_labels] == [
+        ("linear", 1.25),
+        ("trees", 2.0),
+        ("boosting", 0.75),
+    ]
+    assert [(name, weight) for name, weight, _ in many_columns] == [
+        ("linear", 1.0),
+        ("trees", 2.0),
+        ("boosting", 1.0),
+    ]
+    (_, linear_weight, _), (_, _, trees) = many_classes
+    assert (linear_weight, "n_estimators=22" in trees) == (2.0, True)
+    linear, trees, boosting = (settings for _, _, settings in few_labels)
+    assert "C=0.3" in linear
+    assert "max_features=0.5, n_estimators=30" in trees
+    for setting in ("max_iter=40", "max_leaf_nodes=15", "min_samples_leaf=5"):
+        assert setting in boosting
+
+
+def test_a_floor_keeps_the_logarithm_of_a_members_zero_finite():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    labels = partly((X[:, 0] > 0).astype(int), 40)
+    spreads = []
+    for floor in (1e-3, 1e-4):
+        defaults = Defaults(mixture=replace(MIXTURE_DEFAULTS, floor=floor))
+        estimator = learners(defaults)[MIXED].estimator(random_state=0)
+        spreads.append(estimator.set_params(unlabeled=None).fit(X, labels).scales_[1])
+    assert MIXTURE_DEFAULTS.floor == 1e-3
+    assert np.isfinite(spreads).all()
+    assert spreads[0] < spreads[1]  # of the trees, whose probabilities are often 0
+
+
+def test_numbers_of_the_columns_reach_the_preparation():
+    frame = pl.DataFrame({"town": ["a", "b", "c"] * 40, "x": range(120)})
+    frame = frame.with_columns(
+        y=pl.Series([["no", "yes"][row % 2] if row < 60 else None for row in range(120)])
+    )
+    few = Defaults(columns=replace(DEFAULTS.columns, max_categories=2))
+    options = LabelOptions(target="y", learner="linear")
+    for defaults, is_named in ((DEFAULTS, True), (few, False)):
+        model = label_table(Table(frame, "t"), options, defaults=defaults).model
+        assert ("town = c" in model[0].get_feature_names_out()) == is_named
+
+
+def test_every_number_is_pinned():
+    assert set(PINNED) | {"columns", "mixture", "switched_off"} == {
+        field.name for field in fields(Defaults)
+    }
+    assert set(MIXTURE_PINNED) | {"floor"} == {
+        field.name for field in fields(type(MIXTURE_DEFAULTS))
+    }
+
+
+def acts(rule, defaults):
+    """Whether a rule acts where it has reason to."""
+    if rule == "find_guess_column":
+        return find_guess_column(*guess_column(100, 90), defaults) is not None
+    decisions = {
+        "leave_out_columns_beyond_labels": lambda: beyond_labels(defaults),
+        "leave_out_useless_texts": lambda: useless_texts(defaults),
+        "boost_many_labels": lambda: many_labels(defaults)[1],
+        "weigh_members": lambda: member_weights(defaults),
+        "lean_to_commonest_class": lambda: lean(defaults),
+        "hand_over_to_network": lambda: narrower_by_entropy(defaults),
+        "self_train_if_clearly_better": lambda: rounds_with_audit(defaults),
+    }
+    return bool(decisions[rule]())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_can_be_switched_off(rule):
+    assert acts(rule, DEFAULTS)
+    assert acts(rule, Defaults(switched_off=frozenset(RULES) - {rule}))
+    assert not acts(rule, Defaults(switched_off=frozenset({rule})))
+
+
+def test_an_unknown_rule_cannot_be_switched_off():
+    with pytest.raises(ValueError, match="no rule 'no_lean'; the rules are leave_out"):
+        Defaults(switched_off=frozenset({"no_lean"}))
+
+
+def test_a_fit_names_the_rules_that_acted_and_without_them_the_mixture_has_its_own_weights():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 4))
+    labels = partly((rng.random(300) < 0.3).astype(int), 100)  # nothing can be learned
+    fitted = fit_learner(X, labels, diagnosis(MILD))
+    rules = [finding.rule for finding in fitted.findings if finding is not None]
+    assert rules == ["weigh_members", "lean_to_commonest_class"]
+    assert fitted.choice.lean == 2.0
+
+    plain = fit_learner(
+        X, labels, diagnosis(MILD), defaults=Defaults(switched_off=frozenset(RULES))
+    )
+    assert plain.findings == (None, None, None)
+    assert plain.choice.lean == 0.0
+    np.testing.assert_allclose(plain.classifier.estimator_.weights_, [0.25, 0.5, 0.25])
