@@ -52,20 +52,20 @@ class _SharedChange:
     def forget_threads(self) -> None:
         """Forget the threads that asked: a forked process has none of them."""
         self.lock = Lock()
-        self.n_threads = 0
+        self.n_users = 0
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self.lock:
-            if self.n_threads == 0:
+            if self.n_users == 0:
                 self.undo = self.change()
-            self.n_threads += 1
+            self.n_users += 1
         try:
             yield
         finally:
             with self.lock:
-                self.n_threads -= 1
-                if self.n_threads == 0:
+                self.n_users -= 1
+                if self.n_users == 0:
                     self.undo()
 
 

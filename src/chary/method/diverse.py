@@ -181,7 +181,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         ----------
         X : array or DataFrame of numbers of shape (n, d)
         y : array-like of shape (n,), or Labels
-            Labels; missing or ``unlabeled`` where there is none.
+            Labels; missing or ``unlabeled`` in unlabelled rows.
         sample_weight : array-like of shape (n,), default=None
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if
             absent.
@@ -210,11 +210,13 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         order = content_order(X, codes, weights)
         labeled = order[codes[order] >= 0]
         unlabeled = order[codes[order] < 0]
-        class_order = class_order_of(codes[labeled])
-        place_of_class = np.argsort(class_order)
         self._set_standardization(X, order)
 
-        # Relative to the largest one first: the sum of the weights could overflow.
+        # During training the classes stand in this order; afterwards it is undone.
+        class_order = class_order_of(codes[labeled])
+        place_of_class = np.argsort(class_order)
+
+        # Relative to the largest weight first: the sum of the weights could overflow.
         label_weights = weights[labeled] / weights[labeled].max()
         label_weights /= label_weights.mean()
 
@@ -244,7 +246,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
 
     def _set_standardization(self, X: Any, order: NDArray[np.intp]) -> None:
-        """Set what the inputs are centred and scaled by."""
+        """Set the mean and the scale of each column, 0 and 1 if it is left alone."""
         self.mean_ = np.zeros(X.shape[1])
         self.scale_ = np.ones(X.shape[1])
         if self.standardize:

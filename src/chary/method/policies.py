@@ -257,7 +257,7 @@ class TransductiveBound(_Checked):
         posterior = _unit_columns("posterior", round.posterior)  # (C, n)
         n_classes, n_rows = votes.shape
 
-        # yhat, by which the bound counts rows, and by which a row is held to a threshold.
+        # yhat: the class in which the bound counts a row, and whose threshold the row must reach.
         prediction = np.asarray(round.prediction)
         most_confident = votes.argmax(axis=0)
         counted_as = most_confident if self.index == "confidence" else prediction
@@ -282,14 +282,15 @@ def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArr
     if n_accepted <= max_rows:
         return accepted
 
-    thinned = np.zeros_like(accepted)
+    remaining = np.zeros_like(accepted)
     for c in np.unique(round.prediction[accepted]):
         rows = np.flatnonzero(accepted & (round.prediction == c))
-        order = np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))
-        n_thinned = max(1, max_rows * len(rows) // n_accepted)
-        places = np.arange(n_thinned) * len(rows) // n_thinned
-        thinned[rows[order[places]]] = True
-    return thinned
+        # The most confident row first.
+        ranking = np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))
+        n_remaining = max(1, max_rows * len(rows) // n_accepted)
+        places = np.arange(n_remaining) * len(rows) // n_remaining
+        remaining[rows[ranking[places]]] = True
+    return remaining
 
 
 # -- The search for the thresholds of TransductiveBound ---------------------------------------
@@ -326,8 +327,8 @@ def _infimum(p: Floats, v: Floats, is_predicted: NDArray[np.bool_], start: Indic
     to s, of weight 1.
     """
     kappa = (p * v)[is_predicted].sum()
-    value = _prefix_sums(p)  # (m + 1,), S0 from theta on is a difference of two
-    weight = _prefix_sums(p * v)  # (m + 1,), and so is S1
+    value = _prefix_sums(p)  # (m + 1,); S0 is a difference of two of them
+    weight = _prefix_sums(p * v)  # (m + 1,); S1 is a difference of two of them
     end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
     capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
     # g > 0: a row that overfills the knapsack weighs something.

@@ -156,7 +156,7 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
     ----------
     head_logits : Tensor of shape (n, M, C)
     targets : Tensor of shape (n,)
-        Class index of each row; a row with a negative one is unlabelled and does not count.
+        Class index of each row; a row with a negative index is unlabelled and does not count.
     weights : Tensor of shape (n,), default=None
         w, 1 when None.
     """
