@@ -522,6 +522,7 @@ def _accept(result: LabeledTable) -> AcceptSummary | None:
         audit.asked, audit, "new label", ", approximate", n_marked=n_confirmed + n_given
     )
 
+    # The audit speaks of what the model says in the end, not of a label that it would change.
     n_changed = result.counts.new.n_from(threshold) - n_confirmed
     if n_changed:
         keep = "keeps" if n_changed == 1 else "keep"
@@ -580,10 +581,11 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     """
     preparation = result.model[0]
     identifiers = [column.name for column in preparation.columns_ if column.kind == IDENTIFIER]
-    differing = [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
-    learned = [feature.column for feature in preparation.features()]
-    candidates = dict.fromkeys([*identifiers[:_N_IDENTIFIERS], *differing, *learned])
+    candidates = identifiers[:_N_IDENTIFIERS]
+    candidates += [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
+    candidates += [feature.column for feature in preparation.features()]
 
     # A feature may be of a file beside the table.
-    in_table = [name for name in candidates if name in result.table.frame.columns]
+    frame = result.table.frame
+    in_table = [name for name in dict.fromkeys(candidates) if name in frame.columns]
     return in_table[:_N_COLUMNS]

@@ -120,6 +120,8 @@ def quality(summary: LabelsSummary) -> Quality:
             sentence += " There are so few rows without a label that you can look at each."
         return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
 
+    # Exact figures are of the model that has not learned from the audit; those of the model that
+    # made the labels come first, and are approximate.
     held_out = summary["held_out"]
     promised = held_out["accuracy"] if held_out else None
     before = audit["before"]
@@ -234,6 +236,7 @@ def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
 
 def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
     """Tell how to get better figures."""
+    # Rows on which people differ count as skipped, so to decide on them helps first.
     annotators = summary["annotators"]
     if annotators and annotators["differing"]:
         rows = counted(annotators["differing"], "row")

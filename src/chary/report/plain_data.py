@@ -133,6 +133,7 @@ def matrix_of(
     counts = []
     for answer in answers:
         counts.append([seen.get((answer, label), 0) for label in labels])
+    # Every cell that holds a row has a shade, the fullest cell the darkest.
     shade = np.ceil(_N_SHADES * np.array(counts) / max(seen.values())).astype(int)
     return {"classes": answers, "labels": labels, "counts": counts, "shade": shade.tolist()}
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from rich import box
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Column
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -222,6 +221,7 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
         if column["kappa"] is not None:
             agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
             _show_line(console, agreement)
+        # If the person was told when it was enough, the interval above is this one.
         if not summary["stopped"]:
             always = column["always"]
             _show_line(
@@ -345,8 +345,9 @@ def number_grid(
     headings: Sequence[str], rows: Sequence[Iterable[str | Text]], n_shown: int
 ) -> Grid:
     """Lay out rows of a name and of numbers."""
-    numbers = [Column(Text(heading), justify="right") for heading in headings[1:]]
-    grid = Grid(Column(Text(headings[0])), *numbers, box=box.SIMPLE)
+    grid = Grid(box=box.SIMPLE)
+    for place, heading in enumerate(headings):
+        grid.add_column(Text(heading), justify="right" if place else "left")
     for name, *cells in rows[:n_shown]:
         # A name may be from the user's table, so nothing in it is markup.
         texts = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
