@@ -1,8 +1,9 @@
 """The rows to learn from in a table of any size.
 
-These are all labelled rows, and a uniform random sample of the others. Every row has a random number that depends on the seed and its place alone; of the rows without a
-label those with the smallest numbers are taken. So the sample is exact and uniform, and the same
-however the rows lie in files.
+These are all labelled rows, and a uniform random sample of the others. Every row has a random
+number that depends on the seed and its place alone; of the rows without a label those with the
+smallest numbers are taken. So the sample is exact and uniform, and the same however the rows lie in
+files.
 """
 
 from __future__ import annotations

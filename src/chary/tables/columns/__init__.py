@@ -96,7 +96,8 @@ def find_column(
         column = Categories().find(filled, True, hints)
     else:
         column = find_constant(filled, len(cells))
-    if column is None and is_declared:  # even if they look like numbers
+    # Categories of a frame stay categories, even if they look like numbers.
+    if column is None and is_declared:
         column = Categories().find(filled, False, hints) or Categories().find(filled, True, hints)
     if column is None and forced == "text":
         column = Texts().find(filled, True, hints) or describe_unused(filled)
