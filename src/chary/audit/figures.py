@@ -169,10 +169,10 @@ def judge_labels(
     """Hold fixed labels against the answers of an audit.
 
     - accuracy: ``interval`` of the right rows among N, finite;
-    - precision of a label: the audited rows that carry it are a random sample of the rows that do, whose number is
-      known: ``interval`` among those. Recall of a class: the audited rows of the class are a random
-      sample of its rows, whose number is not known: ``interval`` of a pool of any size. Nothing is
-      expected of either;
+    - precision of a label: the audited rows that carry it are a random sample of the rows that do,
+      whose number is known: ``interval`` among those. Recall of a class: the audited rows of the
+      class are a random sample of its rows, whose number is not known: ``interval`` of a pool of
+      any size. Nothing is expected of either;
     - shares: ``count_interval`` of the answers among N, never the counts of the labels;
     - skipped rows: each limit is the worst over all they could have been.
 

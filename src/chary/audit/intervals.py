@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,17 @@ from scipy.special import betaincinv, betaln, gammaln, xlog1py, xlogy
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 
-# Rounding may cost a limit this much, never the other way: probabilities of a tail, logarithms of a
-# likelihood.
-_ROUNDING, _LOG_ROUNDING = 1e-12, 1e-6
-# What is expected before a draw, as the numbers of a beta distribution: of labels under test, and
-# of anything.
-MOSTLY_RIGHT, NEUTRAL = (3.0, 1.0), (1.0, 1.0)
-_MOST_ENUMERATED = 1_000  # drawn rows up to which outcomes are put in order; see ``interval``
-_STEPS = 2**30  # in which the share of a pool of any size is searched
+# What is expected before a draw, as the two numbers of a beta distribution.
+MOSTLY_RIGHT = (3.0, 1.0)  # of labels under test
+NEUTRAL = (1.0, 1.0)  # of anything
+
+# Rounding may widen an interval this much, and never makes it narrower.
+_ROUNDING = 1e-12  # of the probability of a tail
+_LOG_ROUNDING = 1e-6  # of the logarithm of a likelihood
+# Drawn rows up to which outcomes are put in order; see ``interval``.
+_MOST_ENUMERATED = 1_000
+# Steps in which the share of a pool of any size is searched.
+_STEPS = 2**30
 
 
 def interval(
@@ -36,13 +39,14 @@ def interval(
     skipped: int = 0,
     prior: tuple[float, float] = MOSTLY_RIGHT,
 ) -> tuple[float, float]:
-    r"""Exact interval of the share that is right: of a pool of ``population`` rows, or of one of any size.
+    r"""Compute an exact interval of the share that is right in a pool of rows.
 
     Of n rows drawn at random, x were right. A share p is kept unless x is among its rarest
     outcomes, where rare is measured against what one expected before the draw (Pratt, 1961; Puza
     and O'Neill, 2005):
 
-    .. math:: \{ p : P_p(r_p(X) \le r_p(x)) > 1 - level \}, \qquad r_p(y) = \mathrm{Bin}(y; n, p) / m(y),
+    .. math:: \{ p : P_p(r_p(X) \le r_p(x)) > 1 - level \}, \qquad
+              r_p(y) = \mathrm{Bin}(y; n, p) / m(y),
 
     with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The
     interval runs from the smallest p that is kept to the largest. It covers the truth at least as
@@ -88,11 +92,12 @@ def interval(
         return low / population, high / population
     _check_counts(correct, n, skipped, level)
     if n > _MOST_ENUMERATED:
-        return float(clopper_pearson(correct, n, level)[0]), float(
-            clopper_pearson(correct + skipped, n, level)[1]
-        )
+        lower_limit, _ = clopper_pearson(correct, n, level)
+        _, upper_limit = clopper_pearson(correct + skipped, n, level)
+        return float(lower_limit), float(upper_limit)
+    wrong = n - correct - skipped
     low = _fewest_kept(correct, n, None, 1 - level, prior)
-    high = _STEPS - _fewest_kept(n - correct - skipped, n, None, 1 - level, prior[::-1])
+    high = _STEPS - _fewest_kept(wrong, n, None, 1 - level, prior[::-1])
     return max(0, low - 1) / _STEPS, min(_STEPS, high + 1) / _STEPS
 
 
@@ -104,12 +109,13 @@ def count_interval(
     skipped: int = 0,
     prior: tuple[float, float] = NEUTRAL,
 ) -> tuple[int, int]:
-    r"""Exact interval of the number of right rows in a pool of N, of which n were drawn without replacement.
+    r"""Compute an exact interval of the number of right rows in a pool of known size.
 
-    As ``interval``, with the hypergeometric chances of each number M of right rows in place of the
-    binomial ones:
+    Of its N rows, n were drawn without replacement. As ``interval``, with the hypergeometric
+    chances of each number M of right rows in place of the binomial ones:
 
-    .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad r_M(y) = P(X = y \mid N, M, n) / m(y).
+    .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad
+              r_M(y) = P(X = y \mid N, M, n) / m(y).
 
     At n = N nothing is open. Beyond a thousand drawn rows those M are kept at which neither tail
     holds as little as (1 - level) / 2.
@@ -144,19 +150,20 @@ def count_interval(
     wrong = n - correct - skipped
     if n > _MOST_ENUMERATED:
         tail = (1 - level) / 2
-        return _fewest(correct, n, population, tail), population - _fewest(
-            wrong, n, population, tail
-        )
-    low = _fewest_kept(correct, n, population, 1 - level, prior)
-    return low, population - _fewest_kept(wrong, n, population, 1 - level, prior[::-1])
+        fewest_right = _fewest(correct, n, population, tail)
+        fewest_wrong = _fewest(wrong, n, population, tail)
+    else:
+        fewest_right = _fewest_kept(correct, n, population, 1 - level, prior)
+        fewest_wrong = _fewest_kept(wrong, n, population, 1 - level, prior[::-1])
+    return fewest_right, population - fewest_wrong
 
 
 def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
-    """The share that is right at least, with this probability: the figure to quote where only that is asked for.
+    """Compute the share that is right at least, with this probability.
 
-    The one-sided limit of Clopper and Pearson, or for a pool of known size the hypergeometric one.
-    Nothing is spent on an upper limit, so it is mostly higher than the lower end of ``interval``. A
-    skipped row is not right.
+    It is the figure to quote if only that is asked for: the one-sided limit of Clopper and Pearson,
+    or for a pool of known size the hypergeometric one. Nothing is spent on an upper limit, so it is
+    mostly higher than the lower end of ``interval``. A skipped row is not right.
 
     Parameters
     ----------
@@ -175,19 +182,20 @@ def at_least(correct: int, n: int, population: int | None = None, level: float =
     """
     _check_counts(correct, n, 0, level)
     if population is None:
-        return float(clopper_pearson(correct, n, 2 * level - 1)[0])
+        lower_limit, _ = clopper_pearson(correct, n, 2 * level - 1)
+        return float(lower_limit)
     return _fewest(correct, n, population, 1 - level) / population
 
 
 def sequence(
     correct: ArrayLike, population: int, level: float = 0.95, *, skipped: ArrayLike | None = None
 ) -> tuple[Floats, Floats]:
-    r"""Limits of the share that is right after every row, valid at all moments together: look, and stop at will.
+    r"""Compute limits of the share that is right after every row, valid at all moments together.
 
-    The prior-posterior-ratio martingale for sampling without replacement (Waudby-Smith and Ramdas,
-    Confidence sequences for sampling without replacement, 2020), with a uniform (beta-binomial, a =
-    b = 1) prior over the number M of right rows among N. After t rows, s of them right, in the
-    order in which they were drawn,
+    One may look, and stop at will. The limits are those of the prior-posterior-ratio martingale for
+    sampling without replacement (Waudby-Smith and Ramdas, Confidence sequences for sampling without
+    replacement, 2020), with a uniform (beta-binomial, a = b = 1) prior over the number M of right
+    rows among N. After t rows, s of them right, in the order in which they were drawn,
 
     .. math:: R_t(M) = \frac{B(1 + s,\, 1 + t - s)}{L_t(M)}, \qquad
               L_t(M) = \frac{M!}{(M-s)!} \, \frac{(N-M)!}{(N-M-t+s)!} \, \frac{(N-t)!}{N!}
@@ -218,25 +226,32 @@ def sequence(
     >>> low[[9, 26, 29]].round(3), high[[9, 26, 29]].round(3)
     (array([0.584, 0.792, 0.792]), array([1.   , 1.   , 0.992]))
     """
-    right = np.asarray(correct, dtype=bool)
-    unknown = (
-        np.zeros(len(right), dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
-    )
+    is_right = np.asarray(correct, dtype=bool)
+    n_rows = len(is_right)
+    is_skipped = np.zeros(n_rows, dtype=bool)
+    if skipped is not None:
+        is_skipped = np.asarray(skipped, dtype=bool)
     _check_level(level)
-    if len(right) > population:
+    if n_rows > population:
         raise ValueError(
-            f"{len(right):,} rows cannot be drawn from {population:,}; give the size of the pool."
+            f"{n_rows:,} rows cannot be drawn from {population:,}; give the size of the pool."
         )
-    if (right & unknown).any():
+    if (is_right & is_skipped).any():
         raise ValueError(
             "skipped must name rows of correct that are not right: one value for each drawn row."
         )
-    t = np.arange(1, len(right) + 1)
-    low = _fewest_likely(np.cumsum(right), t, population, level)
-    high = population - _fewest_likely(np.cumsum(~right & ~unknown), t, population, level)
-    closest_low, closest_high = np.maximum.accumulate(low), np.minimum.accumulate(high)
-    any_left = closest_low <= closest_high
-    low, high = np.where(any_left, closest_low, low), np.where(any_left, closest_high, high)
+
+    t = np.arange(1, n_rows + 1)
+    is_wrong = ~is_right & ~is_skipped
+    low = _fewest_likely(np.cumsum(is_right), t, population, level)
+    high = population - _fewest_likely(np.cumsum(is_wrong), t, population, level)
+
+    # All intervals hold together, so each may be cut down to those before it, unless none is left.
+    highest_low = np.maximum.accumulate(low)
+    lowest_high = np.minimum.accumulate(high)
+    is_left = highest_low <= lowest_high
+    low = np.where(is_left, highest_low, low)
+    high = np.where(is_left, lowest_high, high)
     return low / population, high / population
 
 
@@ -251,11 +266,19 @@ def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]
 
 
 def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
-    """The least number of right rows that n drawn ones can hold, and the chance of it and of each number above.
+    """Compute the chances of each number of right rows among n drawn ones.
 
     By the ratios of neighbours, so that nothing is lost to factorials of large pools.
+
+    Returns
+    -------
+    first : int
+        The least number that has a chance.
+    chance : array
+        The chance of it and of each number above.
     """
-    first, last = max(0, n - population + right), min(n, right)
+    first = max(0, n - population + right)
+    last = min(n, right)
     j = np.arange(first, last, dtype=float)
     ratio = (right - j) * (n - j) / ((j + 1) * (population - right - n + j + 1))
     log = np.append(0.0, np.cumsum(np.log(ratio)))
@@ -264,7 +287,7 @@ def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
 
 
 def _fewest(x: int, n: int, population: int, tail: float) -> int:
-    """The smallest number of right rows at which x or more of n have more chance than ``tail``."""
+    """Find the smallest number of right rows at which x or more of n are likelier than ``tail``."""
 
     def is_likely(right: int) -> bool:
         first, chance = hypergeometric(population, right, n)
@@ -274,11 +297,21 @@ def _fewest(x: int, n: int, population: int, tail: float) -> int:
     return x + bisect_left(range(x, certain), True, key=is_likely)
 
 
+class _Look(NamedTuple):
+    """An outcome x, if the pool has a certain number of right rows."""
+
+    chance: float  # of all outcomes as rare as x
+    n_below: int  # of these outcomes, how many are below x
+    rarity: float  # r of x
+
+
 @lru_cache(4096)
 def _fewest_kept(
     x: int, n: int, population: int | None, risk: float, prior: tuple[float, float]
 ) -> int:
-    """The smallest number of right rows, or of ``_STEPS`` of a share, at which x is not among the rarest outcomes.
+    """Find the smallest number of right rows at which x is not among the rarest outcomes.
+
+    Without a ``population`` the number is that of ``_STEPS`` of a share.
 
     Below it x is on the upper side of all outcomes y, so the rarer ones are those from x on and
     those up to some y' that grows with the number M of right rows. Between two steps of y' the
@@ -291,75 +324,76 @@ def _fewest_kept(
     a, b = prior
     expected = np.exp(choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m
 
-    def look(right: int) -> tuple[float, int, float]:
-        """The chance of all outcomes as rare as x, how many of them are below x, and r of x."""
+    def look(right: int) -> _Look:
         if population is None:
             share = right / _STEPS
             chance = np.exp(choose + xlogy(outcomes, share) + xlog1py(n - outcomes, -share))
         else:
             chance = np.zeros(n + 1)
-            first, some = hypergeometric(population, right, n)
-            chance[first : first + len(some)] = some
-        ratio = chance / expected
-        rare = ratio <= ratio[x] * (1 + _LOG_ROUNDING)
-        return (
-            float(chance[rare].sum()) + _ROUNDING,
-            int(np.count_nonzero(rare[:x])),
-            float(ratio[x]),
-        )
+            first, possible = hypergeometric(population, right, n)
+            chance[first : first + len(possible)] = possible
+        rarity = chance / expected
+        is_rare = rarity <= rarity[x] * (1 + _LOG_ROUNDING)
+        chance_of_rare = float(chance[is_rare].sum()) + _ROUNDING
+        return _Look(chance_of_rare, int(np.count_nonzero(is_rare[:x])), float(rarity[x]))
 
-    if not x:
+    if x == 0:
         return 0
     likeliest = (population or _STEPS) * x // n
-    start = bisect_left(range(likeliest), True, key=lambda right: look(right)[2] > risk)
+    start = bisect_left(range(likeliest), True, key=lambda right: look(right).rarity > risk)
     while start < likeliest:
-        chance, below, _ = look(start)
+        chance, n_below, _ = look(start)
         if chance > risk:
             return start
+        # The end of the stretch at which as many outcomes below x are rare.
+        stretch = range(start, likeliest)
         end = (
-            start
-            + bisect_left(range(start, likeliest), True, key=lambda right: look(right)[1] > below)
-            - 1
+            start + bisect_left(stretch, True, key=lambda right: look(right).n_below > n_below) - 1
         )
-        if look(end)[0] > risk:
-            return start + bisect_left(
-                range(start, end), True, key=lambda right: look(right)[0] > risk
-            )
+        if look(end).chance > risk:
+            stretch = range(start, end)
+            return start + bisect_left(stretch, True, key=lambda right: look(right).chance > risk)
         start = end + 1
     return likeliest
 
 
 def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
-    """The smallest number of right rows that the martingale has not ruled out, for each moment."""
+    """Find for each moment the smallest number of right rows that the martingale allows."""
     needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
+    # Bisection for all t at once: low is ruled out, high is not. The likeliest number never is.
     low = s - 1
-    high = np.clip(
-        (population + 1) * s // t, s, population - (t - s)
-    )  # the likeliest: never ruled out
+    high = np.clip((population + 1) * s // t, s, population - (t - s))
     while (high - low > 1).any():
         middle = (low + high) // 2
-        kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)
-        low, high = np.where(kept, low, np.minimum(middle, high - 1)), np.where(kept, middle, high)
+        is_allowed = _log_likelihood(np.maximum(middle, s), s, t, population) > needed
+        is_allowed &= middle > low
+        low = np.where(is_allowed, low, np.minimum(middle, high - 1))
+        high = np.where(is_allowed, middle, high)
     return high
 
 
 def _log_likelihood(right: Ints, s: Ints, t: Ints, population: int) -> Floats:
-    wrong, missed = population - right, t - s
-    chosen = (
+    """Compute the logarithm of L_t(M), see ``sequence``."""
+    wrong = population - right
+    n_wrong = t - s
+    return (
         gammaln(right + 1)
         - gammaln(right - s + 1)
         + gammaln(wrong + 1)
-        - gammaln(wrong - missed + 1)
+        - gammaln(wrong - n_wrong + 1)
+        + gammaln(population - t + 1)
+        - gammaln(population + 1)
     )
-    return chosen + gammaln(population - t + 1) - gammaln(population + 1)
 
 
 def _check_counts(correct: int, n: int, skipped: int, level: float) -> None:
+    """Refuse numbers of rows that contradict each other."""
     _check_level(level)
     if not (0 <= correct <= n - skipped and n >= 1 and skipped >= 0):
         raise ValueError(f"{correct} of {n} rows, {skipped} of them skipped, cannot be right.")
 
 
 def _check_level(level: float) -> None:
+    """Refuse a level that is no probability."""
     if not 0 < level < 1:
         raise ValueError(f"level={level} must be above 0 and below 1, such as 0.95.")
