@@ -561,8 +561,6 @@ def _notebook_bar() -> Iterator[Callable[[str], None]]:
 class _Shown:
     """A result that shows itself at a prompt and in a notebook, as a command does in a terminal."""
 
-    summary: Any  # plain data
-
     def _show(self, console: Console) -> None:
         """Write the result to a console."""
         raise NotImplementedError
