@@ -223,11 +223,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if sample.str.contains(pattern).sum() < len(sample) / 2:",
         "Lt -> LtE at 3",
     ): "it spares a reading: where just half of the cells look like dates, fewer than the 98 % needed are read",
-    (
-        "tables/cells",
-        'found += [(f"{value:.0f}", count) for value, count in zip(ends[0][:n], ends[1][:n], strict=True)]',
-        "True -> False at 91",
-    ): "values and counts are two columns of one table; strict tells whoever changes it",
 }
 
 # What the tests import: loaded once for all mutants.

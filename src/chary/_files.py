@@ -46,7 +46,7 @@ class OutputError(OSError):
 
 @contextmanager
 def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes its name only once all of it is on the disk.
+    """Open a file that takes its name only once it is on the disk.
 
     The bytes go to a temporary file in the same folder, which is flushed and renamed when the block
     ends, and removed when the block fails. Without ``overwrite`` anything that has the name is left
@@ -68,7 +68,7 @@ def atomic_write(path: GivenPath, *, overwrite: bool = False) -> Iterator[Binary
 def atomic_writes(
     paths: Sequence[GivenPath], *, overwrite: bool = False
 ) -> Iterator[list[BinaryIO]]:
-    """Open several files that take their names one after the other, once all are on the disk.
+    """Open several files that take their names once all are on the disk.
 
     The first takes its name last: if that is new, so are the others, even if the machine stops
     midway.
@@ -100,9 +100,9 @@ def atomic_writes(
 
 @contextmanager
 def atomic_rewrite(path: GivenPath) -> Iterator[BinaryIO]:
-    """Open a file that is worked on for writing; of a link, the file that it leads to.
+    """Open a file that replaces the present one, even behind a link.
 
-    It is replaced as by ``atomic_write``.
+    It is written as by ``atomic_write``.
     """
     with atomic_write(os.path.realpath(path), overwrite=True) as file:
         yield file
@@ -118,10 +118,11 @@ def make_folders(paths: Iterable[GivenPath]) -> None:
 
 @contextmanager
 def sole_writer(path: GivenPath) -> Iterator[None]:
-    """Keep others that ask for a file of the same folder waiting; no lock file is left behind.
+    """Let others that ask for a file of the same folder wait.
 
     If the path is a link, the folder is that of the file that it leads to. A thread may ask again
-    for its folder. Nobody waits if the system, or the file system, has no such locks.
+    for its folder. No lock file is left behind. Nobody waits if the system, or the file system, has
+    no such locks.
     """
     folder = os.path.dirname(os.path.realpath(path))
     held_folders = vars(_this_thread).setdefault("folders", set())
@@ -176,9 +177,9 @@ def is_address(path: GivenPath) -> bool:
 
 
 def is_on_this_machine(path: GivenPath) -> bool:
-    """Tell from its words that a path is not an address, a network share or a device.
+    """Tell that a path is not an address, a network share or a device.
 
-    The path is not looked up: looking up the name of a share already connects to it.
+    Its words decide; it is not looked up: looking up the name of a share already connects to it.
 
     >>> [is_on_this_machine(path) for path in ("in/t.csv", "/home/a/t.csv", "C:/t.csv")]
     [True, True, True]
@@ -197,7 +198,7 @@ def _is_within(path: str, folders: Iterable[str]) -> bool:
 
 
 def why_unreadable(path: GivenPath) -> str | None:
-    """Say in a sentence why a file cannot be opened; None if it can be.
+    """Say why a file cannot be opened; None if it can be.
 
     >>> why_unreadable("nowhere.csv")
     "'nowhere.csv' cannot be read (no such file or directory); check the path."
@@ -231,7 +232,7 @@ class _Temporary:
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
 
     def finish(self, overwrite: bool) -> None:
-        """Flush everything to the disk, with the permissions of a file that is overwritten."""
+        """Flush everything, with the permissions of a file that is overwritten."""
         self.file.flush()
         if overwrite:
             self._take_permissions()
@@ -268,7 +269,7 @@ class _Temporary:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make a new name survive a power cut, if the system lets folders be opened."""
+    """Make a new name survive a power cut, if the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     with suppress(OSError):  # the name is taken by now, even if the folder cannot be flushed
@@ -308,7 +309,7 @@ def _exists_error(path: Path) -> FileExistsError:
 
 @contextmanager
 def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> Iterator[None]:
-    """Turn errors of the system, or only those of some ``numbers``, into an ``OutputError``."""
+    """Turn errors of the system, perhaps only some, into an ``OutputError``."""
     try:
         yield
     except Exception as error:
@@ -320,7 +321,7 @@ def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> I
 
 
 def _sentence_on(number: int, paths: Sequence[Path]) -> str:
-    """Say what failed and what to do, for an error of the system on writing files."""
+    """Say what failed and what to do for an error of the system."""
     if number == errno.ENAMETOOLONG:
         names = [name for path in paths for name in path.parts]
         longest = max(names, key=lambda name: len(os.fsencode(name)))
@@ -341,7 +342,7 @@ def _sentence_on(number: int, paths: Sequence[Path]) -> str:
 
 
 def _error_number(error: Exception) -> int | None:
-    """Return the number of an error of the system; libraries may tell it only in words."""
+    """Return the number of an error, which libraries may tell in words."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     match = re.search(r"\b(?:Errno|os error) (\d+)", str(error))

@@ -18,7 +18,7 @@ _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
 def visible(text: object, limit: int = 80) -> str:
-    r"""Shorten text from elsewhere to one line, and escape what is invisible in it.
+    r"""Shorten text to one line, and escape what is invisible.
 
     Escaping for HTML or a terminal is left to the caller.
 
@@ -85,9 +85,9 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
 
 
 def named_columns(names: Sequence[str], most: int = 8) -> str:
-    """List columns in a sentence; of many, the first ones and the last ones.
+    """List columns in a sentence; of many, only some.
 
-    The last ones are those that were added.
+    These are the first ones and the last ones, which are those that were added.
 
     >>> named_columns(["a", "b"]), named_columns("abcdef", most=4)
     ("'a' and 'b'", "'a', 'b', 2 more, 'e' and 'f'")
@@ -100,7 +100,7 @@ def named_columns(names: Sequence[str], most: int = 8) -> str:
 
 
 def counted(n: int, singular: str) -> str:
-    """Show a number of things, with their name in the plural if they are several.
+    """Show a number of things, with an "s" if they are several.
 
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
@@ -166,7 +166,7 @@ def finite(value: Any) -> Any:
 
 
 class Parameter(NamedTuple):
-    """A parameter that a sentence names, with the value to pass if there is one.
+    """A parameter that a sentence names, and perhaps a value for it.
 
     The command line shows it as an option.
 

@@ -45,24 +45,28 @@ def missing_cells(cells: pl.Series) -> pl.Series:
 
 
 def filled_cells(cells: pl.Series) -> pl.Series:
-    """Keep the cells of a feature that are not missing, without white space around text."""
+    """Keep cells that are not missing, without white space around them."""
     filled = cells.filter(~missing_cells(cells))
     return filled.str.strip_chars() if cells.dtype == pl.String else filled
 
 
 def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
-    """Replace codes for missing values by null: cells with the same text, or the same number.
+    """Replace codes for missing values by null.
+
+    Cells may have the text of a code, or the same number.
 
     >>> without_codes(pl.Series([" -9", "-9.0", "9", "refused"]), ["-9", "Refused"]).to_list()
     [None, None, '9', None]
     """
     if not codes or not can_be_text(cells.dtype):
         return cells
-    words = [composed(code).strip().lower() for code in codes]
-    is_code = all_composed(texts(cells)).str.strip_chars().str.to_lowercase().is_in(words)
+    words = pl.Series([composed(code).strip().lower() for code in codes])
+    cell_words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
+    is_code = cell_words.is_in(words.to_list())
     if cells.dtype == pl.String or cells.dtype.is_numeric():
-        numbers = pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
-        is_code |= cells.cast(pl.Float64, strict=False).is_in(numbers.to_list())
+        code_numbers = words.cast(pl.Float64, strict=False).drop_nulls()
+        numbers = cells.cast(pl.Float64, strict=False)
+        is_code |= numbers.is_in(code_numbers.to_list())
     return cells.set(is_code.fill_null(False), None)
 
 
@@ -153,7 +157,7 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
 
 
 def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> set[str]:
-    """Find numbers and signs that may stand for nothing in a target whose classes are words.
+    """Find numbers and signs that may stand for nothing among words.
 
     Every number and sign must be a code, as one that is not shows that such are classes ("1st",
     "2", "A1"), and there must be fewer of them than words. A code of one digit, or a sign, is like
@@ -194,7 +198,7 @@ def _is_long_code(number: float) -> bool:
 
 
 def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
-    """Find frequent numbers that look like codes for missing values, such as -9 or 999.
+    """Find frequent numbers that look like codes, such as -9 or 999.
 
     Returns
     -------
@@ -216,9 +220,9 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
 
 
 def _n_leading_codes(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
-    """Count the codes that sorted values begin with, if they are outside the range of the others.
+    """Count the codes that sorted values begin with.
 
-    At least ``fewest`` values must not be codes.
+    There are none unless they are outside the range of the other values, at least ``fewest``.
     """
     most_codes = min(_MOST_CODES, len(values) - fewest)
     n = 0
@@ -257,13 +261,13 @@ def target_texts(cells: pl.Series) -> pl.Series:
 
 
 def label_texts(cells: pl.Series) -> pl.Series:
-    """Convert the cells of a target to labels: text with nothing unseen around it, or null."""
+    """Convert the cells of a target to trimmed text, null if empty."""
     labels = target_texts(cells).str.replace_all(_AROUND, "")
     return labels.set(labels == "", None)
 
 
 def as_whole(text: str) -> str:
-    """Drop zeros after the point of a whole number; any other text is unchanged.
+    """Write a whole number without a point; other text is unchanged.
 
     >>> as_whole("1.0"), as_whole("01"), as_whole("1.5")
     ('1', '01', '1.5')
@@ -295,7 +299,7 @@ _MOMENT = re.compile(
 
 
 def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
-    r"""Convert cells to short texts that can be shown, null if they are missing.
+    r"""Convert cells to short texts, null if they are missing.
 
     >>> cell_texts(pl.Series([" 1,200", "NA", "a\nb", "very " * 9]), limit=12).to_list()
     ['1,200', None, 'a\\nb', 'very very...']
@@ -322,7 +326,9 @@ def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
 
 
 def shown_cells(cells: pl.Series) -> pl.Series:
-    """Show cells with the name of their column; of lists and records, the name alone.
+    """Show cells with the name of their column.
+
+    Lists and records are shown by the name alone.
 
     >>> shown_cells(pl.Series("age", [31, None])).to_list()
     ['age = 31', 'age is missing']

@@ -107,7 +107,7 @@ def extended(
     target: str = "",
     rows: Any = None,
 ) -> Any:
-    """Return a copy of the data, or of some of its rows, with columns on the right.
+    """Return a copy of the data with columns on the right.
 
     A pandas frame stays one, with its index and types, and ``chary_label`` has the type of the
     target if that can hold it. A file becomes a polars frame of its cells.
@@ -167,7 +167,7 @@ def like(data: Any, columns: Mapping[str, Any], rows: Any = None) -> Any:
 
 
 def alone(data: Any, columns: Mapping[str, Any]) -> Any:
-    """Make a frame of columns in the library of ``data``, whose rows are not those of ``data``."""
+    """Make a frame of columns in the library of ``data``, with its own index."""
     if not is_pandas(data):
         return _of_its_kind(data, pl.DataFrame(dict(columns)))
     import pandas as pd
@@ -176,7 +176,7 @@ def alone(data: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
-    """Convert a frame to the library of ``data`` if that can hold it; otherwise leave it polars."""
+    """Convert a frame to the library of ``data``, or leave it polars."""
     library = type(data).__module__.partition(".")[0].lstrip("_")
     if library == "pyarrow":
         return frame.to_arrow()
@@ -186,10 +186,10 @@ def _of_its_kind(data: Any, frame: pl.DataFrame) -> Any:
 
 
 def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
-    """Put a pandas Series into the order of a table's rows, by its index.
+    """Put a pandas Series into the order of a table's rows.
 
-    The rows of a pandas frame are known by its index, those of other tables by their numbers from
-    0. Values that are not a Series are returned unchanged.
+    The index decides: rows of a pandas frame are known by its index, those of other tables by their
+    numbers from 0. Values that are not a Series are returned unchanged.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
-    """Convert values for pandas, in a given type if that can hold each of them."""
+    """Convert values for pandas, to a type if it can hold them."""
     import pandas as pd
 
     is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
@@ -253,7 +253,7 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
 
 
 def is_pandas(data: Any) -> bool:
-    """Tell whether data is a pandas frame, or of a class made of it, without importing pandas."""
+    """Tell whether data is a pandas frame, without importing pandas."""
     return _is_pandas_class(data, "DataFrame")
 
 

@@ -253,7 +253,7 @@ class _Origin(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Source:
-    """A table that is read when asked for, as often as asked; see ``open_source``.
+    """A table that is read when asked for; see ``open_source``.
 
     Files that changed since they were opened are refused.
     """
@@ -272,7 +272,7 @@ class Source:
 
     @cached_property
     def table(self) -> Table:
-        """How the table is written, its columns and their types, and notes; it holds no row."""
+        """The table without rows: its columns, notes, and how it is written."""
         if self._is_whole:
             whole = self.read()
             return replace(whole, frame=whole.frame.clear())
@@ -285,7 +285,7 @@ class Source:
         return self.table.frame.columns
 
     def column_named(self, name: str) -> str:
-        """Return the ``name`` of a column, or suggest the nearest one in an error."""
+        """Return the name of a column, or suggest one in an error."""
         return column_named(self.table, name)
 
     @cached_property
@@ -437,7 +437,8 @@ class Source:
             return self.read().frame.select(names)
         new_names = [name for name in names if name not in self._columns]
         if new_names:
-            frames = [batch.table.frame.select(new_names) for batch in self.batches(new_names)]
+            batches = self.batches(new_names)
+            frames = [batch.table.frame.select(new_names) for batch in batches]
             for cells in pl.concat(frames, rechunk=True):
                 self._columns[cells.name] = cells
         return pl.DataFrame([self._columns[name] for name in names])
@@ -447,7 +448,7 @@ class Source:
         return self.columns([name])[name]
 
     def counts(self, name: str) -> tuple[pl.Series, list[int]]:
-        """Return the distinct values of a column, sorted, and how many rows have each.
+        """Count the distinct values of a column, in their order.
 
         Blank rows do not count.
         """
@@ -457,7 +458,7 @@ class Source:
 
     @cached_property
     def blank_numbers(self) -> NDArray[np.intp]:
-        """Numbers from 0 of the rows without a filled cell; a table of one column has none."""
+        """Numbers from 0 of rows without a filled cell, if there are several columns."""
         if len(self.names) == 1:
             return np.empty(0, dtype=np.intp)
         if self._may_read_whole():
@@ -487,7 +488,7 @@ class Source:
         return columns.filter(pl.Series(is_filled))
 
     def refuse_changed(self) -> None:
-        """Refuse files that changed since they were opened: rows would be of two states."""
+        """Refuse files that changed since they were opened."""
         for file in self.files:
             file.refuse_changed()
 
@@ -515,11 +516,11 @@ class Source:
         return sum(file.size for file in self.files)
 
     def _may_read_whole(self) -> bool:
-        """Tell whether all rows are in memory, or so few that they may be read and kept."""
+        """Tell whether all rows are in memory, or few enough for it."""
         return self._is_whole or (self._parquet() is None and self._size <= _SMALL_BYTES)
 
     def _parquet(self) -> Parquet | None:
-        """Return the format of a single Parquet file, which finds rows without reading others."""
+        """Return the format of a single Parquet file, which finds rows fast."""
         if len(self.files) == 1 and isinstance(self._formats[0], Parquet):
             return self._formats[0]
         return None
@@ -539,7 +540,7 @@ class Source:
         return self._from_each_file(lambda file, format: format.head(file, self._reading))
 
     def _file_batches(self, i: int, columns: Sequence[str] | None) -> Iterator[Batch]:
-        """Read the batches of file ``i`` that have rows, in the types of the whole table."""
+        """Read the batches of file ``i`` in the types of the table."""
         schema = dict(_selected(self.table, columns).frame.schema)
         names = None if columns is None else list(schema)
         format = self._formats[i]
@@ -554,12 +555,12 @@ class Source:
             yield Batch(replace(self.table, frame=frame), share)
 
     def _with_origin(self, table: Table) -> Table:
-        """Record the files that a table came from, and the notes on their choice."""
+        """Record in a table the files that it came from."""
         return replace(table, **self._origin._asdict(), notes=(*table.notes, *self._notes))
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Refuse files that change while they are read, whatever else fails because of it."""
+        """Refuse files that change while they are read."""
         self.refuse_changed()  # Polars would print a traceback of its own
         try:
             yield
@@ -569,7 +570,7 @@ class Source:
         self.refuse_changed()
 
     def _read_if_small(self) -> Table:
-        """Read files that can only be read as a whole, if the memory allows it."""
+        """Read files as a whole if the memory allows it."""
         for file in self.files:
             if file.size * _WHOLE_GROWTH > self.memory:
                 raise TableError(
@@ -582,11 +583,11 @@ class Source:
 def in_blocks(
     batches: Iterator[Batch], n_rows: int, most_bytes: int = _BLOCK_BYTES
 ) -> Iterator[Batch]:
-    """Regroup batches into blocks of ``n_rows`` rows, or fewer if their cells are large.
+    """Regroup batches into blocks of ``n_rows`` rows or fewer.
 
-    A block has at least one row, and otherwise cells of at most ``most_bytes`` bytes. Where it
-    begins depends on the rows before it, not on the batches: a file that is written in other row
-    groups has the same blocks.
+    A block has fewer rows if their cells take more than ``most_bytes`` bytes, but at least one.
+    Where it begins depends on the rows before it, not on the batches: a file that is written in
+    other row groups has the same blocks.
     """
     pieces: list[Table] = []
     block_rows = 0
@@ -621,7 +622,7 @@ def _concatenated(tables: list[Table]) -> Table:
 
 
 def _selected(table: Table, columns: Sequence[str] | None) -> Table:
-    """Keep only ``columns``, as far as the table has them, in the order of the table."""
+    """Keep only ``columns``, if the table has them, in its own order."""
     if columns is None:
         return table
     names = [name for name in table.frame.columns if name in set(columns)]
@@ -683,9 +684,10 @@ def _as_list(paths: GivenPath | Sequence[GivenPath]) -> list[GivenPath]:
 
 
 def _files_of(path: str) -> tuple[list[File], list[str]]:
-    """Find the files of a path, folder or pattern, and say which of them are skipped.
+    """Find the files of a path, folder or pattern.
 
-    Skipped are outputs of chary, and in a folder what other programs put beside tables.
+    The second result is a note on skipped files: outputs of chary, and in a folder what other
+    programs put beside tables.
     """
     if path == STDIN:
         return [File(path)], []
@@ -751,7 +753,7 @@ def _standard_input() -> File:
 
 
 def _identity(file: File) -> Any:
-    """Return what a file has in common with links and other paths to it."""
+    """Return what all paths to a file have in common."""
     if file.path is None or file.state is None:
         return file.name
     device, inode, *_ = file.state
@@ -771,7 +773,7 @@ def _listed_files(names: Sequence[str]) -> str:
 
 
 def _joined(tables: Sequence[Table]) -> Table:
-    """Put the rows of all tables into one, with the columns of the first."""
+    """Join the rows of all tables, with the columns of the first."""
     first = tables[0]
     if len(tables) == 1:
         return first
@@ -827,7 +829,7 @@ def _refuse_unusable(table: Table, reserved: Sequence[str]) -> None:
 
 
 def _refuse_sums(table: Table) -> None:
-    """Refuse a last row that seems to hold sums: as a row like the others it would get a label."""
+    """Refuse a last row that seems to hold sums: it would get a label."""
     for cells in table.frame.select(pl.col(pl.String)):
         last = cells[-1]
         if last is None or len(cells) == 1 or folded(last).rstrip(":") not in _SUM_WORDS:

@@ -82,7 +82,7 @@ class Taken(NamedTuple):
     checksum: str = ""  # of all rows, if a sheet needs it
 
     def places(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Return the places of rows among those taken, by their numbers; all must be there."""
+        """Return the places of rows among those taken; all must be there."""
         wanted = np.asarray(numbers, dtype=np.int64)
         last_place = max(0, len(self.numbers) - 1)
         places = np.minimum(np.searchsorted(self.numbers, wanted), last_place)
@@ -126,7 +126,7 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the file that count, in ``frame`` or not: all but blank ones."""
+        """Number of rows of the file that are not blank, in ``frame`` or not."""
         return self.frame.height if self.taken is None else self.taken.n_rows
 
     @property
@@ -143,7 +143,7 @@ class Table:
         return np.asarray(places, dtype=np.int64)
 
     def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Return the places in ``frame`` of rows by their ``numbers``; all must be there."""
+        """Return the places of rows in ``frame``; all must be there."""
         if self.taken is not None:
             return self.taken.places(numbers)
         wanted = np.asarray(numbers, dtype=np.intp)
@@ -158,7 +158,7 @@ class Table:
         return wanted - np.searchsorted(self.blank.numbers, wanted)
 
     def without_blank_rows(self) -> Table:
-        """Leave out the rows in which every cell is empty; a note says how many there are.
+        """Leave out rows in which every cell is empty; a note counts them.
 
         >>> frame = pl.DataFrame({"a": [1, None, 3], "b": ["x", " ", None]})
         >>> table = Table(frame, "t").without_blank_rows()
@@ -184,10 +184,11 @@ class Table:
 
         filled_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
         order = np.argsort(np.concatenate([filled_numbers, self.blank.numbers]))
+        n_blank = len(self.blank.numbers)
         blank_cells = self.blank.frame.select(self.frame.columns)
         frame = pl.concat([self.frame, blank_cells])[order]
         for name, column in columns.items():
-            columns[name] = column.extend_constant(None, len(self.blank.numbers))[order]
+            columns[name] = column.extend_constant(None, n_blank)[order]
         return replace(self, frame=frame, blank=None), columns
 
     @property
@@ -210,7 +211,7 @@ class Table:
 
     @property
     def folder(self) -> Path:
-        """Folder for a file made of this one: beside it, or the current one without a file."""
+        """Folder for a file made of this one: beside it, if it is a file."""
         if self.path in ("", "-"):
             return Path()
         if not self._is_folder:
@@ -251,7 +252,7 @@ class Table:
 
 
 def _stem_and_ending(path: str) -> tuple[str, str]:
-    """Split the name of a file at its extension; for a compressed file, that of its content.
+    """Split the name of a file, or of its unpacked content, at its extension.
 
     >>> _stem_and_ending("in/a.csv.gz"), _stem_and_ending("b.v2.gz")
     (('a', '.csv'), ('b.v2', ''))
@@ -285,9 +286,10 @@ def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
 
 
 def rows_that_count(table: Table) -> Table:
-    """Leave out blank rows, except in a table of one column or without any filled row.
+    """Leave out blank rows.
 
-    Those are refused later, with a sentence on their labels.
+    They stay in a table of one column or of blank rows alone: it is refused later, with a sentence
+    on its labels.
     """
     if table.frame.width == 1:
         return table
@@ -310,7 +312,7 @@ def blank_rows_note(n_blank: int) -> str:
 
 
 def column_named(table: Table, name: str) -> str:
-    """Return the name of a column, or suggest the nearest one in an error."""
+    """Return the name of a column, or suggest one in an error."""
     if name in table.frame.columns:
         return name
     raise TableError(
@@ -335,7 +337,7 @@ def column_hint(name: str, columns: Sequence[str]) -> str:
 
 
 def refuse_taken(table: Table, names: Iterable[str]) -> None:
-    """Refuse a table that already has a column of a name that chary adds."""
+    """Refuse a table that already has a column of these names."""
     for name in names:
         if name in table.frame.columns:
             raise TableError(
@@ -372,12 +374,12 @@ def told_apart(text: str) -> str:
 
 
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Tell whether cells can be shown as text: not lists, records, bytes or Python objects."""
+    """Tell whether cells are not lists, records, bytes or Python objects."""
     return not dtype.is_nested() and dtype not in (pl.Binary, pl.Object)
 
 
 def texts(cells: pl.Series) -> pl.Series:
-    """Convert cells to text, null if they are of a type that cannot be shown.
+    """Convert cells to text, null if their type cannot be shown.
 
     >>> texts(pl.Series([90, None]).cast(pl.Duration("ms"))).to_list()
     ['90ms', None]
@@ -404,7 +406,7 @@ def composed(text: str) -> str:
 
 
 def all_composed(cells: pl.Series) -> pl.Series:
-    r"""Convert all cells of a column of text as ``composed`` does; other types are unchanged.
+    r"""Convert all cells of a column of text as ``composed`` does.
 
     >>> all_composed(pl.Series(["Cafe\u0301", None])).to_list() == ["Caf\u00e9", None]
     True
@@ -481,7 +483,7 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
-    """Return the bytes that are free now, on this machine or in this container."""
+    """Return the bytes that are free on this machine or in this container."""
     import psutil
 
     free_on_machine = int(psutil.virtual_memory().available)
@@ -498,7 +500,7 @@ def free_memory() -> int:
 
 
 def resident_bytes() -> int:
-    """Return the memory of this process, without that of files if the system tells it apart."""
+    """Return the bytes of this process, if possible without those of files."""
     import psutil
 
     info = psutil.Process().memory_info()
@@ -506,7 +508,7 @@ def resident_bytes() -> int:
 
 
 def refuse_large(frame: pl.DataFrame, name: str) -> None:
-    """Refuse a table that is small in its file and too large for the memory."""
+    """Refuse a table whose cells are too large for the memory."""
     if frame.width == 0:
         return
     longest = max(frame, key=lambda cells: total_bytes(cells.to_frame())).name
@@ -515,7 +517,7 @@ def refuse_large(frame: pl.DataFrame, name: str) -> None:
 
 
 def refuse_beyond_memory(name: str, needed: int, remedy: str) -> None:
-    """Refuse what would take more memory than is free; every reader and command asks here."""
+    """Refuse what would take more memory than is free."""
     free = free_memory()
     if needed > free:
         raise TableError(
@@ -530,7 +532,9 @@ def total_bytes(frame: pl.DataFrame) -> int:
 
 
 def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Return what the cells of each row take: text its length, anything else eight bytes.
+    """Return the bytes that the cells of each row take.
+
+    Text takes its length, anything else eight bytes.
 
     >>> row_bytes(pl.DataFrame({"a": [1, 2], "b": ["xyz", None]})).tolist()
     [11, 8]
@@ -542,7 +546,7 @@ def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
-    """Return what each cell of a column takes; one number if all take the same."""
+    """Return the bytes of each cell, or one number if all are equal."""
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:

@@ -145,9 +145,10 @@ class _WithBlankRows:
 def appending(
     table: Table, file: BinaryIO, group_rows: int = GROUP_ROWS
 ) -> Iterator[_WithBlankRows]:
-    """Open a file that takes tables one after the other, as if they had been written at once.
+    """Open a file that takes tables one after the other.
 
-    It is written as the table is, or as ``Table.written_as`` says.
+    The result is the same as if they had been written at once: as the table is, or as
+    ``Table.written_as`` says.
     """
     require_writable(table)
     with packed_stream(file, table.packed) as stream:

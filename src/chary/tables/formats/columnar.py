@@ -120,7 +120,7 @@ class Parquet(Format):
             return int(_scan(file).select(pl.len()).collect(engine="streaming").item())
 
     def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
-        """Read rows by number from 0, in this order; neighbours are read at once."""
+        """Read rows by number from 0, in this order, neighbours at once."""
         lazy = _scan(file).select(columns)
         run_starts = np.flatnonzero(np.diff(numbers) != 1) + 1
         runs = np.split(np.asarray(numbers), run_starts)
@@ -163,7 +163,7 @@ def _refuse_unsound_pages(content: bytes | Path, name: str) -> None:
 
 @lru_cache(maxsize=1000)
 def _has_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
-    """Look at the pages of a file once for each state: it is opened several times."""
+    """Look at the pages of a file once for each state of it."""
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return has_sound_pages(data)
 

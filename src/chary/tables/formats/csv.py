@@ -77,7 +77,7 @@ class Csv(Format):
 
 
 def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, is_first: bool) -> None:
-    """Write rows as the table was written; no text in an added column runs as a formula."""
+    """Write rows as the table was written, and no formula in an added column."""
     with_added(table.frame, guarded(added)).write_csv(
         stream,
         include_bom=table.bom and is_first,
@@ -97,7 +97,7 @@ class _Head(NamedTuple):
 
 
 def _batches(file: File, reading: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
-    """Read whole records, each batch as a CSV of its own with the header of the file."""
+    """Read whole records, each batch as a CSV with the header of the file."""
     rest = b""  # what was read and not cut into records yet
     header = b""
     head = _Head()
@@ -138,7 +138,7 @@ def _batches(file: File, reading: Reading, size: int, columns: Wanted = None) ->
 
 
 def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Head]:
-    """Cut off what is above the column names, and write them as one row."""
+    """Cut off lines above the column names, and write these as one row."""
     sample = data
     if len(data) > _HEAD_BYTES:
         whole_records = _record_ends(data[:_HEAD_BYTES])[1]
@@ -223,7 +223,7 @@ def _column_names(records: _Records, delimiter: str) -> list[str]:
 
 
 def _record_ends(data: bytes) -> tuple[int, int]:
-    """Return where the first record ends, and the last whole one; 0 without a whole record."""
+    """Return where the first and the last whole record end, or 0."""
     if b'"' not in data:
         return data.find(b"\n") + 1, data.rfind(b"\n") + 1
     codes = np.frombuffer(data, np.uint8)
@@ -235,7 +235,7 @@ def _record_ends(data: bytes) -> tuple[int, int]:
 
 
 def _outside_quotes(positions: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Keep positions after an even number of quotes: those that are not in a quoted cell."""
+    """Keep positions after an even number of quotes."""
     if not len(quotes):
         return positions
     n_quotes_before = np.searchsorted(quotes, positions)
@@ -278,7 +278,7 @@ class _Records:
         return np.diff(n_before, prepend=0) + 1
 
     def sniff(self) -> str:
-        """Find the delimiter that cuts most of the first records into equally many cells."""
+        """Find the delimiter by which most records have equally many cells."""
 
         def fit(delimiter: str) -> tuple[float, int]:
             counts = np.bincount(self.widths(delimiter, _SNIFFED_RECORDS))
@@ -323,7 +323,7 @@ class _Records:
             )
 
     def blank_rows(self, delimiter: str) -> NDArray[np.intp]:
-        """Find the rows that are blank lines; refuse rows of another width than the header."""
+        """Find blank lines; refuse rows of another width than the header."""
         widths = self.widths(delimiter)
         starts = np.concatenate([[0], self.ends[:-1] + 1])
         lengths = self.ends - starts

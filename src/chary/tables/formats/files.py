@@ -106,7 +106,7 @@ class File:
         return next(self.chunks())[0]
 
     def _refuse_all_but_workbooks(self) -> None:
-        """Refuse a ZIP archive that is not an Excel workbook, and say what it is."""
+        """Refuse a ZIP archive that is not an Excel workbook."""
         with self._raw() as raw, opened_zip(raw, self.name) as archive:
             members = set(archive.namelist())
         if "xl/workbook.bin" in members:
@@ -144,7 +144,7 @@ class File:
 
 
 def state_of(path: Path) -> tuple[int, ...] | None:
-    """Return numbers that change when a file is written to or replaced; None without a file."""
+    """Return numbers that change when a file is written to or replaced."""
     try:
         status = os.stat(path)
     except OSError:
@@ -167,7 +167,7 @@ def refuse_bomb(size: int, packed_size: int, name: str, whole: bool = True) -> N
 
 @contextmanager
 def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
-    """Open an archive to read from, or say in a sentence what is wrong with it.
+    """Open an archive to read from; refuse a damaged one.
 
     No name in the archive is ever used as a path.
     """
@@ -192,7 +192,7 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def packed_stream(file: BinaryIO, packed: str) -> Iterator[BinaryIO]:
-    """Open a file to write to, in gzip if it is packed: the same bytes every time."""
+    """Open a file to write to, perhaps in gzip, with the same bytes every time."""
     if packed == GZIP:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
             yield _Unflushed(stream)  # type: ignore[misc]

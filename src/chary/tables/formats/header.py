@@ -25,7 +25,7 @@ class Header(NamedTuple):
 
 
 def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
-    """Find the column names in the first rows; None if they are the first row, unchanged.
+    """Find the column names; None if they are the first row, unchanged.
 
     Rows above them are blank, or fill at most half of the columns, as a title does, or are set off
     by a blank row.
@@ -79,7 +79,7 @@ def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
 
 
 def _first_row_of_names(texts: Rows, rows: Rows) -> int:
-    """Find the first row that may hold names; 0 if none can be told from data."""
+    """Find the first row that may hold names; 0 if none looks different from data."""
     width = max((len(row) for row in texts[:ROWS]), default=0)
     texts = [row + [""] * (width - len(row)) for row in texts]
     columns = zip(*texts[:ROWS], strict=True)
@@ -105,7 +105,7 @@ def _usual_length(rows: Rows) -> int:
 
 
 def _are_names(texts: Rows, place: int) -> bool:
-    """Tell whether a row may hold names: no numbers, and no text that its column repeats below."""
+    """Tell whether a row has no numbers, and no text that is repeated below."""
     columns = zip(*texts[place:ROWS], strict=True)
     return not any(name and (_is_number(name) or name in cells) for name, *cells in columns)
 

@@ -60,7 +60,7 @@ class Jsonl(Format):
             yield Batch(replace(table, frame=frame), share)
 
     def holds(self, dtype: pl.DataType) -> bool:
-        """Tell whether JSON can keep cells of a type, and what is nested in it."""
+        """Tell whether JSON can keep cells of a type."""
         if isinstance(dtype, pl.Struct):
             return all(self.holds(field.dtype) for field in dtype.fields)  # type: ignore[arg-type]
         if isinstance(dtype, (pl.List, pl.Array)):
@@ -99,7 +99,7 @@ def _batches(file: File, reading: Reading, size: int | None) -> Iterator[Batch]:
 
 
 def _read_lines(data: bytes, name: str, n_before: int = 0) -> Table:
-    """Read JSON lines, which are UTF-8; a refusal names the line, after ``n_before`` others."""
+    """Read JSON lines in UTF-8, which follow ``n_before`` others."""
     texts = pl.Series("line", data.decode().split("\n"), dtype=pl.String)
     _refuse_many_levels(texts, name, n_before)
     numbers = pl.Series(range(n_before + 1, n_before + 1 + len(texts)))
@@ -139,7 +139,7 @@ def _refuse_many_levels(texts: pl.Series, name: str, n_before: int) -> None:
 
 
 def _refuse_first_bad_line(data: bytes, name: str, n_before: int) -> None:
-    """Refuse the first line that is not a JSON object, if there is one."""
+    """Refuse the first line that is not a JSON object."""
     for number, line in enumerate(data.split(b"\n"), start=n_before + 1):
         if not line.strip():
             continue
@@ -159,7 +159,7 @@ def _refuse_constant(text: str) -> Any:
 
 
 def _refuse_repeated_keys(texts: pl.Series, numbers: pl.Series, name: str) -> None:
-    """Refuse an object that has a key twice: one of the two values would be lost."""
+    """Refuse an object with a key twice: a value would be lost."""
     is_key = pl.element().str.ends_with(":")
     plain_key = pl.element().str.strip_chars_end(": \t\r")
     strings = texts.str.extract_all(_STRING_OR_KEY)
@@ -204,7 +204,7 @@ def _in_order(frame: pl.DataFrame, texts: pl.Series) -> pl.DataFrame:
 
 
 def _ordered(dtype: Any) -> Any:
-    """Put the fields of the large records of a type into the order of their names."""
+    """Sort the fields of the large records of a type by name."""
     if isinstance(dtype, pl.List):
         return pl.List(_ordered(dtype.inner))
     if not isinstance(dtype, pl.Struct):

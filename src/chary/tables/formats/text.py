@@ -26,7 +26,7 @@ class Chunk(NamedTuple):
 
 
 def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[Chunk]:
-    """Read a text file as UTF-8, about ``size`` bytes at a time or all at once.
+    """Read a text file as UTF-8, in pieces of ``size`` or all at once.
 
     A byte-order mark says what the encoding is. Without one and without ``encoding``, text that is
     not UTF-8, and was ASCII so far, is Windows-1252, as Excel and older programs write it. Text

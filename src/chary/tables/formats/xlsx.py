@@ -75,7 +75,10 @@ class Xlsx(Format):
         return can_be_text(dtype) and dtype != pl.Duration
 
     def refuse_unwritable(self, frame: pl.DataFrame) -> None:
-        """Refuse what a worksheet has no room for, or any table without the package to write it."""
+        """Refuse what a worksheet has no room for.
+
+        Without the package to write one, any table is refused.
+        """
         _xlsxwriter()
         why = ""
         if frame.height >= _MOST_ROWS or frame.width > _MOST_COLUMNS:
@@ -237,7 +240,7 @@ def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str)
 
 
 def _checked(data: bytes, name: str) -> bytes:
-    """Write a workbook anew, not compressed, so that the sizes that it claims are true."""
+    """Write a workbook anew, not compressed, with true sizes."""
     copied = io.BytesIO()
     total = 0
     seen_names: set[str] = set()
@@ -341,7 +344,7 @@ def _column_number(letters: str) -> int:
 
 
 def _worksheet_xml(data: bytes, worksheet: str) -> bytes:
-    """Find the part of a workbook that holds a worksheet, as the reader of the cells does."""
+    """Find the part of a workbook that holds a worksheet."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {_part_name(member): member for member in archive.namelist()}
         workbook = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
@@ -360,12 +363,12 @@ def _worksheet_xml(data: bytes, worksheet: str) -> bytes:
 
 
 def _part_name(member: str) -> str:
-    """Name a part of a workbook as readers compare it: in any case, with either slash."""
+    """Name a part of a workbook as readers compare it."""
     return member.lower().replace("\\", "/")
 
 
 def _load(reader: Any, worksheet: str, first_row: int) -> tuple[pl.DataFrame, list[int]]:
-    """Read the cells from a row on; the columns returned mix types and are text therefore."""
+    """Read the cells from a row on; columns that mix types, by number, are text."""
     mixed: dict[int, str] = {}
     while True:
         try:
