@@ -26,7 +26,7 @@ from joblib import cpu_count
 from chary._files import atomic_write, make_folders
 from chary._words import Parameter, shown
 from chary.labelling.drift import compare_with_reference
-from chary.labelling.score import Predictor, RowCounts, about, refuse_memory, score_batches
+from chary.labelling.score import Predictor, RowCounts, naming_table, refuse_memory, score_batches
 from chary.options import PredictOptions
 from chary.tables import Table, TableError, open_source
 from chary.tables.formats import GROUP_ROWS, appending
@@ -174,7 +174,7 @@ def label_file(
 def _require_columns(predictor: Predictor, table: Table) -> None:
     """Refuse a table that lacks a column of the model, or has one that is to be added."""
     names = table.frame.columns
-    with about(table.name):
+    with naming_table(table.name):
         predictor.model[0].require_columns(names)
         for name in predictor.schema:
             if name in names:
