@@ -28,7 +28,7 @@ from chary.method import (
     t_similarity,
 )
 from chary.method.estimators import predicted_labels
-from chary.method.held_out import judge_folds
+from chary.method.held_out import hold_out_folds
 from studies.study import ERM, Method, Task, accuracy, right_on_test
 
 
@@ -206,7 +206,7 @@ def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
     # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave
     # them out.
     X, y = task.X[task.labeled], task.y[task.labeled]
-    judged = judge_folds(task.estimator(), X, y, np.arange(len(y))[:, None], transductive=False)
+    judged = hold_out_folds(task.estimator(), X, y, np.arange(len(y))[:, None], transductive=False)
     return {"leave_one_out": float(judged.correct.mean()), **accuracy(task, fitted)}
 
 

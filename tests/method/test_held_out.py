@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.audit.model import fit_with_audit
 from chary.method import labels as labels_module
-from chary.method.held_out import HeldOut, confidence_of, held_out, judge_folds, stratified_folds
+from chary.method.held_out import HeldOut, confidence_of, held_out, hold_out_folds, stratified_folds
 from chary.method.labels import encode
 
 
@@ -93,7 +93,9 @@ def test_no_model_has_seen_the_labels_that_it_is_judged_on_and_unlabelled_rows_s
     X = np.arange(30.0)[:, None]
     y = np.array(["a", "b"] * 10 + [None] * 10, dtype=object)
     Memory.fits = []
-    judged = judge_folds(Memory(), X, y, [np.array([3, 0]), np.array([7]), np.array([12, 18, 1])])
+    judged = hold_out_folds(
+        Memory(), X, y, [np.array([3, 0]), np.array([7]), np.array([12, 18, 1])]
+    )
     assert Memory.fits == [(30, 18), (30, 19), (30, 17)]
     assert judged.correct.tolist() == [False, True, False, True, True, False]
     assert judged.prediction.tolist() == ["a"] * 6
@@ -103,7 +105,9 @@ def test_no_model_has_seen_the_labels_that_it_is_judged_on_and_unlabelled_rows_s
 def test_one_row_at_a_time_is_leave_one_out():
     X, _ = table(40)
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
-    judged = judge_folds(LogisticRegression(), X, y, [rows for _, rows in LeaveOneOut().split(X)])
+    judged = hold_out_folds(
+        LogisticRegression(), X, y, [rows for _, rows in LeaveOneOut().split(X)]
+    )
     for row in range(40):
         others = np.arange(40) != row
         assert (
@@ -117,7 +121,9 @@ def test_a_class_of_which_all_labels_are_held_out_is_judged_wrong():
     X, _ = table(40)
     y = np.where(X[:, 0] > 0, "yes", "no").astype(object)
     y[:3] = "rare"
-    judged = judge_folds(DiverseEnsembleClassifier(n_steps=5, random_state=0), X, y, [np.arange(3)])
+    judged = hold_out_folds(
+        DiverseEnsembleClassifier(n_steps=5, random_state=0), X, y, [np.arange(3)]
+    )
     assert not judged.correct.any()
     assert "rare" not in judged.prediction
 
@@ -135,8 +141,8 @@ def test_labels_and_tables_of_every_kind(classifier, container):
     X, _ = table(60)
     codes = np.where(np.arange(60) < 30, (X[:, 0] > 0).astype(int), -1)
     folds = [np.arange(5), np.arange(5, 9)]
-    expected = judge_folds(classifier, X, codes, folds)
-    found = judge_folds(classifier, container(X), encode(codes), folds)
+    expected = hold_out_folds(classifier, X, codes, folds)
+    found = hold_out_folds(classifier, container(X), encode(codes), folds)
     np.testing.assert_array_equal(found.prediction, expected.prediction)
     np.testing.assert_allclose(found.confidence, expected.confidence, rtol=1e-9)
     assert ((expected.probability >= 0.5) & (expected.probability <= 1)).all()
@@ -146,7 +152,7 @@ def test_what_is_judged_is_the_prediction_not_the_highest_probability():
     X, rng = table(60, 2)
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, 0)
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.1)
-    judged = judge_folds(model, X, y, [np.arange(20)])
+    judged = hold_out_folds(model, X, y, [np.arange(20)])
     np.testing.assert_array_equal(judged.prediction, model.fit(X[20:], y[20:]).predict(X[:20]))
     assert (judged.prediction != model.predict_proba(X[:20]).argmax(axis=1)).any()
 
@@ -154,7 +160,7 @@ def test_what_is_judged_is_the_prediction_not_the_highest_probability():
 def test_rows_can_be_taken_in_another_order():
     X, _ = table(40)
     y = (X[:, 0] > 0).astype(int)
-    judged = judge_folds(Confident(), X, y, [np.arange(10), np.arange(10, 20)])
+    judged = hold_out_folds(Confident(), X, y, [np.arange(10), np.arange(10, 20)])
     turned = judged.part(np.arange(20)[::-1])
     for name in judged._fields:
         np.testing.assert_array_equal(getattr(turned, name), getattr(judged, name)[::-1])
@@ -216,13 +222,15 @@ def test_rows_of_a_fold_can_be_kept_out_of_training_altogether():
 
     X, y = np.arange(12.0)[:, None], np.array([0, 1] * 6)
     folds = [np.array([0, 1, 2]), np.array([5])]
-    judged = judge_folds(Counting(), X, y, folds, transductive=False)
+    judged = hold_out_folds(Counting(), X, y, folds, transductive=False)
     assert Counting.seen == [9, 11]
     assert len(judged.correct) == 4
     network = DiverseEnsembleClassifier(n_steps=5, random_state=0)
     alone = network.fit(X[1:], y[1:]).predict_proba(X[:1]).max()
-    assert judge_folds(network, X, y, [np.array([0])], transductive=False).probability[0] == alone
-    assert judge_folds(network, X, y, [np.array([0])]).probability[0] != alone
+    assert (
+        hold_out_folds(network, X, y, [np.array([0])], transductive=False).probability[0] == alone
+    )
+    assert hold_out_folds(network, X, y, [np.array([0])]).probability[0] != alone
 
 
 def test_the_balanced_share_is_the_mean_over_the_classes():

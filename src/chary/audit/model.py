@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, indexable
 
 from chary.audit.figures import Score, score
 from chary.audit.intervals import interval
-from chary.method.held_out import HeldOut, encode_for, fit_without, judge_folds, judge_rows
+from chary.method.held_out import HeldOut, encode_for, fit_without, hold_out_folds, predict_held_out
 from chary.method.labels import Labels
 
 
@@ -170,14 +170,14 @@ def fit_with_audit(
         for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
     ]
     judges: list[tuple[Any, NDArray[np.intp]]] = []
-    after = judge_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=judges)
+    after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=judges)
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
         model=fit_without(estimator, X, labels, rows[:0]),
         unaudited_model=unaudited_model,
         rows=rows,
         labels=labels.classes[labels.codes[rows]],
-        before=judge_rows(unaudited_model, X, labels, rows),
+        before=predict_held_out(unaudited_model, X, labels, rows),
         after=after.part(order),
         n_folds=len(folds),
         judges=judges,

@@ -38,7 +38,7 @@ class Defaults:
     (False, True)
     """
 
-    # ---------------------------------------------------------------- are the labels biased?
+    # ------------------------------------------------ are the labels biased?
 
     # A difference between labelled and unlabelled rows that chance gives less often than this is a
     # bias. A convention, not measured again since the diagnosis began.
@@ -47,7 +47,7 @@ class Defaults:
     # measured again since the diagnosis began.
     strong_auc: float = 0.75
 
-    # ---------------------------------------------------------------- leave_out_columns_beyond_labels
+    # ------------------------------------------------ leave_out_columns_beyond_labels
 
     # A column is suspect if a tree on it alone puts at least this share of the other rows into
     # leaves without a label. With this and the next two numbers columns were left out in seven of
@@ -70,7 +70,7 @@ class Defaults:
     # 0.048 to 0.068.
     share_trees: int = 100
 
-    # ---------------------------------------------------------------- leave_out_useless_texts
+    # ------------------------------------------------ leave_out_useless_texts
 
     # Texts are left out if the log loss of held-out labels without them is below this share of the
     # loss with them. On 70 draws with texts beside other columns: +0.77 points over keeping texts,
@@ -82,13 +82,13 @@ class Defaults:
     # Rows without a label that stay in training beside it; a bound of cost.
     quick_rows: int = 500
 
-    # ---------------------------------------------------------------- boost_many_labels
+    # ------------------------------------------------ boost_many_labels
 
     # With more labels than this, boosting learns alone: the mixture costs more, the more labels
     # there are, and gains less. Not measured again since boosting joined the mixture.
     max_mixture_labels: int = 20_000
 
-    # ---------------------------------------------------------------- weigh_members
+    # ------------------------------------------------ weigh_members
 
     # A member's weight falls by exp(-this) for each unit of held-out log loss above the mean of the
     # members ...
@@ -100,7 +100,7 @@ class Defaults:
     # is measured, so that no member loses by its scale alone.
     logit_scales: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 
-    # ---------------------------------------------------------------- lean_to_commonest_class
+    # ------------------------------------------------ lean_to_commonest_class
 
     # A model that is worse than always naming the commonest class has this many times the logarithm
     # of the class shares added to its scores. A lean of 2 in place of one fitted to held-out labels
@@ -109,7 +109,7 @@ class Defaults:
     # the square root, and no lean.
     lean: float = 2.0
 
-    # ---------------------------------------------------------------- hand_over_to_network
+    # ------------------------------------------------ hand_over_to_network
 
     # The mixture has collapsed if this share of rows would have to change class for its predictions
     # to have the class shares of the labels, and of held-out labels ...
@@ -129,7 +129,7 @@ class Defaults:
     # (studies/results/table-ssb/report.md).
     network_step: float = 0.4
 
-    # ---------------------------------------------------------------- find_guess_column
+    # ------------------------------------------------ find_guess_column
 
     # A column guesses the label if at least this share of its cells in labelled rows is filled, ...
     min_filled_share: float = 0.5
@@ -148,13 +148,13 @@ class Defaults:
     # (guesses.txt).
     clear_gain: int = 5
 
-    # ---------------------------------------------------------------- self_train_if_clearly_better
+    # ------------------------------------------------ self_train_if_clearly_better
 
     # With an audit, one round of self-training is used if a paired test on the audited rows has a
     # p-value below this. A convention; no stored result.
     self_training_p: float = 0.05
 
-    # ---------------------------------------------------------------- given labels worth a second look
+    # ------------------------------------------------ given labels worth a second look
 
     # A label is listed if a held-out model gives another class a probability this much above its
     # own. With 10 % of labels swapped 11.2 labels a table are listed, of which 63 % are swapped;
@@ -166,7 +166,7 @@ class Defaults:
     # No stored result.
     min_held_out: int = 100
 
-    # ---------------------------------------------------------------- rows to check
+    # ------------------------------------------------ rows to check
 
     # Rows that are listed: what a person checks in one go.
     n_rows_to_check: int = 50
@@ -177,7 +177,7 @@ class Defaults:
     check_rows: int = 20_000
     check_reference_rows: int = 600
 
-    # ---------------------------------------------------------------- bounds of cost
+    # ------------------------------------------------ bounds of cost
 
     # Unlabelled rows to learn from, of a table that is read in parts.
     sample_rows: int = 100_000
@@ -190,7 +190,7 @@ class Defaults:
     network_held_out_rows: int = 20_000
     held_out_rows: int = 2_000
 
-    # ---------------------------------------------------------------- of other rooms, and rules
+    # ------------------------------------------------ of other rooms, and rules
 
     columns: ColumnDefaults = COLUMN_DEFAULTS
     mixture: MixtureDefaults = MIXTURE_DEFAULTS

@@ -14,7 +14,7 @@ from chary.audit.figures import kappa
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import Prepared
 from chary.labelling.learners import FoldModels
-from chary.method.held_out import HeldOut, judge_rows
+from chary.method.held_out import HeldOut, predict_held_out
 from chary.method.kept_guesses import KeptGuessesClassifier, keep_guesses
 from chary.method.labels import Labels
 from chary.tables import Table
@@ -45,7 +45,7 @@ class GuessColumn(NamedTuple):
 
         The models give the confidence, and the labels of rows without a guess.
         """
-        folds = [judge_rows(self.keep(model), X, labels, rows) for model, rows in fold_models]
+        folds = [predict_held_out(self.keep(model), X, labels, rows) for model, rows in fold_models]
         return HeldOut(*(np.concatenate(values) for values in zip(*folds, strict=True)))
 
 

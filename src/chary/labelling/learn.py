@@ -48,7 +48,7 @@ from chary.labelling.rules import (
     rows_to_hold_out,
     weigh_members,
 )
-from chary.method.held_out import HeldOut, held_out, judge_folds
+from chary.method.held_out import HeldOut, held_out, hold_out_folds
 from chary.method.labels import Labels, drop_empty_classes
 from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
 from chary.method.self_training import SelfTrainingClassifier
@@ -451,7 +451,7 @@ def _hold_out(
     else:
         folds = [fold for _, fold in out_of_fold.fold_models]
         mixtures = [model for model, _ in out_of_fold.fold_models]
-        predictions = judge_folds(
+        predictions = hold_out_folds(
             classifier, X[rows], sample, folds, initial=mixtures, keep=fold_models
         )
     predictions = predictions._replace(rows=rows[predictions.rows])

@@ -276,7 +276,9 @@ def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> Memb
     With :math:`\ell_m` the mean log loss of member m, its logits multiplied by the factor that
     suits them best, its weight is
 
-    .. math:: w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)), \qquad |\beta (\ell_m - \bar\ell)| \le 1,
+    .. math::
+        w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)),
+        \qquad |\beta (\ell_m - \bar\ell)| \le 1,
 
     with :math:`\beta` = ``weight_per_loss`` = 4. It stays near the fixed weights :math:`w^0`:
     labelled rows are not like the others.
@@ -331,7 +333,9 @@ def hand_over_to_network(
     is a collapse if the class shares :math:`\hat\pi` of its predictions are far from those of the
     labels, and less even:
 
-    .. math:: \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4, \qquad H(\hat\pi) \le 0.9\, H(\pi)
+    .. math::
+        \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4,
+        \qquad H(\hat\pi) \le 0.9\, H(\pi)
 
     with H the entropy. The same must hold beside the out-of-fold predictions for labelled rows:
     with a weak signal the likeliest class is the best guess everywhere, which is no fault.

@@ -373,10 +373,10 @@ def probability_columns(classes: ArrayLike, probs: NDArray[Any]) -> dict[str, pl
 
 
 def probability_names(classes: ArrayLike) -> list[str]:
-    """Name the columns of probabilities: visible, short, and no two alike.
+    r"""Name the columns of probabilities: visible, short, and no two alike.
 
-    >>> probability_names(["no", "a\\nb", "a\\\\nb"])
-    ['chary_p_no', 'chary_p_a\\\\nb', 'chary_p_a\\\\nb (2)']
+    >>> probability_names(["no", "a\nb", "a\\nb"])
+    ['chary_p_no', 'chary_p_a\\nb', 'chary_p_a\\nb (2)']
     """
     names: list[str] = []
     for text in np.asarray(classes).astype(str).tolist():

@@ -69,10 +69,10 @@ def held_out(
     if len(judged) < 2 or n_folds < 2:
         return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     folds = stratified_folds(labels.codes[judged], rng, n_folds)
-    return judge_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
+    return hold_out_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
 
 
-def judge_folds(
+def hold_out_folds(
     estimator: Any,
     X: Any,
     y: ArrayLike | Labels,
@@ -82,7 +82,7 @@ def judge_folds(
     initial: Sequence[Any] | None = None,
     keep: list[Any] | None = None,
 ) -> HeldOut:
-    """Judge the rows of each fold by a model that has every label but theirs.
+    """Predict the rows of each fold by a model that has every label but theirs.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def judge_folds(
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[1.0], [2.0], [7.0], [8.0], [9.0]]), np.array(["low", "low", "high", "high", None])
-    >>> judge_folds(LogisticRegression(), X, y, [np.array([0, 3]), np.array([2])]).prediction
+    >>> hold_out_folds(LogisticRegression(), X, y, [np.array([0, 3]), np.array([2])]).prediction
     array(['low', 'high', 'high'], dtype='<U4')
     """
     labels = encode_for(estimator, y)
@@ -123,7 +123,7 @@ def judge_folds(
         else:
             others = np.setdiff1d(np.arange(len(labels.codes)), rows)
             model = fit_partly(clone(estimator), safe_indexing(X, others), labels.subset(others))
-        parts.append(judge_rows(model, X, labels, rows))
+        parts.append(predict_held_out(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))
     return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -139,8 +139,8 @@ def fit_without(estimator: Any, X: Any, labels: Labels, rows: RowNumbers) -> Any
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
-def judge_rows(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
-    """Some labelled rows, judged by a fitted model."""
+def predict_held_out(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
+    """Predict some labelled rows by a model that was fitted without their labels."""
     X_rows = safe_indexing(X, rows)
     given = labels.classes[labels.codes[rows]]
     if hasattr(model, "predict_scores"):  # in one pass
