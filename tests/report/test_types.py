@@ -1,7 +1,7 @@
 """The types of summaries tell the truth about the data: the same keys, and values of the types they name."""
 
 from types import UnionType
-from typing import get_args, get_origin, get_type_hints, is_typeddict
+from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,8 @@ def misfits(value, declared, place="summary"):
     origin, parts = get_origin(declared), get_args(declared)
     if origin is UnionType:
         return [] if any(not misfits(value, part) for part in parts) else [place]
+    if origin is Literal:
+        return [] if value in parts else [place]
     plain = dict if is_typeddict(declared) else origin or declared
     if not isinstance(value, (int, float) if plain is float else plain):
         return [place]

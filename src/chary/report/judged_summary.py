@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from chary.report.plain_data import (
     headline_of,
     matrix_of,
 )
+
+# Whether a required accuracy is shown by the audit; changed: the labels may not be those drawn for.
+Outcome = Literal["shown", "open", "ruled out", "changed"]
 
 _CLEAR = 0.05  # a p-value below this says that one of two columns is better
 
@@ -168,7 +171,7 @@ class RequiredSummary(TypedDict):
     """Whether the audit shows that the labels are as accurate as required."""
 
     accuracy: float
-    outcome: str  # "shown", "open", "ruled out" or "changed"
+    outcome: Outcome
     at_least: float
     at_most: float
     sentence: str
@@ -406,6 +409,7 @@ def _required(result: JudgedTable) -> RequiredSummary | None:
     at_least = score.low if score.at_least is None else score.at_least
     wanted = f"at least {100 * share:.4g}% of the labels in column {shown(column.name)} are right"
 
+    outcome: Outcome
     changed = result.answers.changed_labels.get(column.name)
     if changed is not None:
         outcome = "changed"

@@ -20,6 +20,7 @@ from chary.report.plain_data import (
     MatrixSummary,
     Note,
     ScoreSummary,
+    Tone,
     accept_summary,
     as_data,
     matrix_of,
@@ -77,7 +78,7 @@ class DiagnosisSummary(TypedDict):
     audited: bool
     representative: bool
     biased: bool  # mildly or strongly
-    tone: str  # "good", "fair" or "bad"
+    tone: Tone
     sentence: str
 
 
@@ -305,7 +306,7 @@ def summarize_diagnosis(result: DiagnosedTable) -> DiagnosedSummary:
 
 def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummary:
     """Summarize a diagnosis."""
-    tone_of = {REPRESENTATIVE: "good", STRONG: "bad"}
+    tone_of: dict[str, Tone] = {REPRESENTATIVE: "good", STRONG: "bad"}
     return {
         "verdict": diagnosis.verdict,
         "separation": as_data(diagnosis.separation),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import platform
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import sklearn
@@ -27,6 +27,8 @@ VERSIONS = {
     "NumPy": np.__version__,
     "Python": platform.python_version(),
 }
+
+Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
 _MOST_IN_MATRIX = 15  # classes that are shown by answer and label
 _N_SHADES = 5
@@ -83,7 +85,7 @@ class Note(TypedDict):
 class Headline(TypedDict):
     """How good labels are in a few words."""
 
-    tone: str  # "good", "fair" or "bad"
+    tone: Tone
     headline: str
 
 
@@ -110,7 +112,7 @@ def as_data(value: Any) -> Any:
 
 def headline_of(low: float, high: float) -> Headline:
     """Say between which shares labels are right, and how good that is."""
-    tone = "fair"
+    tone: Tone = "fair"
     if low >= _GOOD:
         tone = "good"
     elif high < _GOOD:

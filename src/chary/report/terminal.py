@@ -37,7 +37,7 @@ from chary.report.next_steps import (
     prior_advice,
     suspect_sentence,
 )
-from chary.report.plain_data import Note, ScoreSummary
+from chary.report.plain_data import Note, ScoreSummary, Tone
 
 _WIDTH = 100
 # How many there are at most of what a table can have any number of.
@@ -329,7 +329,7 @@ def _show_line(console: Console, text: str, style: str = "") -> None:
     console.print(Text(visible(text, 800), style), soft_wrap=True)
 
 
-def _panel(text: str, title: str, tone: str) -> Panel:
+def _panel(text: str, title: str, tone: Tone) -> Panel:
     """Frame a text in the colour of its tone."""
     colour_of = {"good": "green", "fair": "yellow", "bad": "red"}
     return Panel(
