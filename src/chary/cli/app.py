@@ -1,4 +1,4 @@
-"""The command line: the commands and their help, every error as one sentence, signals, and streams of any kind.
+"""The command line: commands with their help, errors as sentences, signals, and streams.
 
 A stream may be closed, lead to nobody, or know no Arabic: a command must do its work all the same.
 """
@@ -9,7 +9,6 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from threading import current_thread, main_thread
@@ -26,14 +25,29 @@ from chary.cli.label import diagnose_command, label_command
 from chary.cli.predict import predict_command
 from chary.cli.review import review_command
 
-_THREE = """\
+_THREE_COMMANDS = """\
 chary gives the unlabelled rows of a table a label, and tells you how good the labels are.
 
   chary review customers.csv                        everything in the browser
   chary label customers.csv --target churn          label the rows where churn is empty
   chary judge tickets.csv --labels llm_label        check labels that somebody else made
 
-chary --help lists all commands, chary label --help the options of one. chary demo shows an example."""
+chary --help lists all commands, chary label --help the options of one. \
+chary demo shows an example."""
+
+_INTERRUPTED = "Interrupted; no file was left half-written."
+_DISK_FULL = (
+    "Cannot write to standard output (no space left on device); files that were written are whole."
+)
+_MEMORY_FULL = (
+    "The table does not fit into memory; leave columns out with --drop, or take fewer rows."
+)
+
+# Exit codes. Those of a signal are 128 plus its number.
+_BAD_INPUT = 1
+_BY_SIGNAL = 128
+_SIGINT = 130
+_SIGPIPE = 141
 
 app = typer.Typer(
     name="chary",
@@ -48,135 +62,144 @@ audit_app = typer.Typer(
     help="Label random rows, to learn how good the other labels are.",
 )
 
-
-def _add(to: typer.Typer, name: str, command: Callable[..., None], *examples: str) -> None:
-    told = [f"Example:  {example}" for example in examples]
-    to.command(name, epilog="\n\n".join(told) or None)(command)
-
-
-_add(app, "review", review_command, "chary review customers.csv")
-_add(app, "label", label_command, "chary label customers.csv --target churn")
-_add(app, "diagnose", diagnose_command, "chary diagnose customers.csv --target churn")
-_add(
-    app,
-    "predict",
-    predict_command,
-    "chary predict customers.model.chary new.csv",
-    "chary predict customers.model.chary 'in/*.parquet' --out out",
+app.command("review", epilog="Example:  chary review customers.csv")(review_command)
+app.command("label", epilog="Example:  chary label customers.csv --target churn")(label_command)
+app.command("diagnose", epilog="Example:  chary diagnose customers.csv --target churn")(
+    diagnose_command
 )
-_add(app, "judge", judge_command, "chary judge draw tickets.csv --labels llm_label")
+app.command(
+    "predict",
+    epilog="Example:  chary predict customers.model.chary new.csv\n\n"
+    "Example:  chary predict customers.model.chary 'in/*.parquet' --out out",
+)(predict_command)
+app.command("judge", epilog="Example:  chary judge draw tickets.csv --labels llm_label")(
+    judge_command
+)
 app.add_typer(audit_app, name="audit")
-_add(audit_app, "draw", draw_command, "chary audit draw customers.csv --target churn -k 30")
-_add(audit_app, "fill", fill_command, "chary audit fill customers.audit.csv")
-_add(app, "demo", demo_command)
-
-_INTERRUPTED = "Interrupted; no file was left half-written."
+audit_app.command("draw", epilog="Example:  chary audit draw customers.csv --target churn -k 30")(
+    draw_command
+)
+audit_app.command("fill", epilog="Example:  chary audit fill customers.audit.csv")(fill_command)
+app.command(
+    "demo",
+    help="Hide most labels of a table that ships with scikit-learn, find them again, and compare "
+    "with the truth.",
+)(demo_command)
 
 
 @app.callback(invoke_without_command=True)
-def _options(
+def _without_command(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
-    if version or context.invoked_subcommand is None:
-        typer.echo(f"chary {__version__}" if version else _THREE)
-        raise typer.Exit
+    """Print the version, or the three commands that a beginner needs."""
+    if version:
+        typer.echo(f"chary {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(_THREE_COMMANDS)
+    else:
+        return
+    raise typer.Exit
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
+    """Run a command, and return its exit code.
+
+    0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM.
+    """
     _prepare_streams()
     _heed_signals()
     try:
         code = app(arguments, prog_name="chary", standalone_mode=False) or 0
         sys.stdout.flush()
-        words = _INTERRUPTED if code == 130 else ""
+        message = _INTERRUPTED if code == _SIGINT else ""
     except BaseException as error:
-        words, code = _words_and_code(error)
-    if words:
+        message, code = _message_and_code(error)
+    if message:
         try:
-            complain(words)
+            complain(message)
         except OSError:
             _drop(sys.stderr)
     return code
 
 
-def _words_and_code(error: BaseException) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
+def _message_and_code(error: BaseException) -> tuple[str, int]:
+    """Choose what to say of an error, and the exit code."""
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
-        return _INTERRUPTED, 130
+        return _INTERRUPTED, _SIGINT
+    # The reader of a pipe is gone, as head is after ten lines, or the disk of a redirection full.
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         _drop(sys.stdout)
-        return "", 128 + 13  # as of a program that SIGPIPE ends: nobody reads on
+        return "", _SIGPIPE
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         _drop(sys.stdout)
-        return (
-            "Cannot write to standard output (no space left on device); files that were written are whole.",
-            1,
-        )
+        return _DISK_FULL, _BAD_INPUT
+
     if isinstance(error, (ValueError, OSError)):
-        return sentence(error), 1
+        return sentence(error), _BAD_INPUT
     if isinstance(error, MemoryError):
-        return (
-            "The table does not fit into memory; leave columns out with --drop, or take fewer rows.",
-            1,
-        )
-    if hasattr(
-        error, "format_message"
-    ):  # a usage error of Click, under whichever name Typer ships it
-        message = error.format_message()  # without a word: the help was shown
-        return (f"{message.rstrip('.')}; try --help.", 1) if message else ("", 0)
+        return _MEMORY_FULL, _BAD_INPUT
+
+    # A usage error of Click, under whichever name Typer ships it.
+    if hasattr(error, "format_message"):
+        message = error.format_message()
+        if not message:  # the help was shown
+            return "", 0
+        return f"{message.rstrip('.')}; try --help.", _BAD_INPUT
+
     if isinstance(error, Terminated):
         return str(error), error.exit_code
     if os.environ.get("CHARY_DEBUG") or isinstance(error, (SystemExit, GeneratorExit)):
         raise error
-    found = f"{type(error).__name__}: {error}"
-    return (
-        f"A mistake in chary itself ({found}); please report it. CHARY_DEBUG=1 shows where it is.",
-        1,
+    mistake = f"{type(error).__name__}: {error}"
+    message = (
+        f"A mistake in chary itself ({mistake}); please report it. CHARY_DEBUG=1 shows where it is."
     )
+    return message, _BAD_INPUT
 
 
 # ---------------------------------------------------------------- signals and streams
 
 
 class Terminated(BaseException):
-    """A signal other than Ctrl-C asked for the end; everything half-written is removed on the way out."""
+    """A signal other than Ctrl-C asked for the end; half-written files are removed on the way."""
 
     def __init__(self, signum: int) -> None:
-        super().__init__(
-            f"Stopped by {signal.Signals(signum).name}; no file was left half-written."
-        )
-        self.exit_code = 128 + signum
+        name = signal.Signals(signum).name
+        super().__init__(f"Stopped by {name}; no file was left half-written.")
+        self.exit_code = _BY_SIGNAL + signum
 
 
 def _heed_signals() -> None:
-    """Signals that would end the process at once raise ``Terminated``, unless somebody heeds or ignores them."""
+    """Have signals that end the process raise ``Terminated``, unless they are handled already."""
+    if current_thread() is not main_thread():
+        return
 
     def terminate(signum: int, frame: Any) -> None:
         raise Terminated(signum)
 
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    for signum in signals if current_thread() is main_thread() else []:
-        if signal.getsignal(signum) is signal.SIG_DFL:
+    for name in ("SIGTERM", "SIGHUP"):
+        signum = getattr(signal, name, None)  # Windows has no SIGHUP
+        if signum is not None and signal.getsignal(signum) is signal.SIG_DFL:
             signal.signal(signum, terminate)
 
 
 def _prepare_streams() -> None:
-    """Have standard streams that escape what they cannot print.
+    """Have standard streams escape what they cannot print.
 
-    One that is closed leads nowhere, and its number is taken: else the next file that is opened
-    gets the number, and what a library prints goes into it.
+    A closed stream leads nowhere from now on, and its number is taken. Otherwise the next file that
+    is opened would get the number, and what a library prints would go into it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - to the end
+            nowhere = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 (open to the end)
+            setattr(sys, name, nowhere)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _drop(stream: TextIO) -> None:
-    """What Python still holds of a stream when it ends goes nowhere."""
+    """Send to nowhere what Python still holds of a stream when it ends."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())

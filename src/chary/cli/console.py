@@ -1,4 +1,4 @@
-"""What every command needs: its options, reading and writing files, and what it says on the terminal."""
+"""What every command needs: options, reading and writing files, and words on the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import typer
 
@@ -23,6 +23,7 @@ from chary.options import (
     OUTPUT,
     Declaration,
     DrawOptions,
+    GivenPath,
     LabelOptions,
     Options,
     declarations,
@@ -32,6 +33,7 @@ from chary.options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from chary.report import Hints
     from chary.tables import Source, Table
 
 FORMATS_READ = f"{listed(FORMAT_WORDS.values(), 'or')}, text also in gzip"
@@ -39,14 +41,18 @@ TABLE = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help=f"{FORMATS_READ}; several files, a folder or a pattern are one table; - is standard input.",
+        help=f"{FORMATS_READ}; several files, a folder or a pattern are one table; "
+        "- is standard input.",
     ),
 ]
 JSON = Annotated[
     bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)
 ]
-# What to type for a step that an error speaks of.
+
+# The command for a step that an error speaks of.
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
+
+Figures = TypeVar("Figures", bound=Mapping[str, Any])
 
 
 # ---------------------------------------------------------------- what is typed
@@ -72,13 +78,14 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
         chosen = options_class.typed(**{name: typed.pop(name) for name in options})
         command(**typed, options=chosen)
 
+    # Typer makes the command from these.
     run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {keyword.name: keyword.annotation for keyword in keywords}
     return run
 
 
 def _parameter(command: type[Options], name: str, declaration: Declaration) -> inspect.Parameter:
-    """Make the parameter from which Typer makes a command's option."""
+    """Make the parameter from which Typer makes an option."""
     default = getattr(command, name, inspect.Parameter.empty)
     kind = declaration.typed_as
     if default in (None, ()):
@@ -102,28 +109,31 @@ def _parameter(command: type[Options], name: str, declaration: Declaration) -> i
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says, with options where it speaks of parameters and commands where of steps."""
-    in_parts = any(isinstance(part, Parameter | Step) for part in error.args)
-    return "".join(map(_typed, error.args)) if in_parts else str(error)
+    """Write an error's sentence, with options for its parameters and commands for its steps."""
+    if any(isinstance(part, Parameter | Step) for part in error.args):
+        return "".join(map(_as_typed, error.args))
+    return str(error)
 
 
-def _typed(part: str | Parameter | Step) -> str:
+def _as_typed(part: str | Parameter | Step) -> str:
+    """Write a part of an error's sentence as it is typed."""
     if isinstance(part, Parameter):
-        value = [] if part.value is None else [command_line([visible(part.value, 60)])]
-        return " ".join([flag_of(part.name), *value])
+        flag = flag_of(part.name)
+        if part.value is None:
+            return flag
+        return f"{flag} {command_line([visible(part.value, 60)])}"
     if isinstance(part, Step):
-        return " ".join(
-            ["chary", _COMMANDS[part.name], *([command_line([part.path])] if part.path else [])]
-        )
+        command = f"chary {_COMMANDS[part.name]}"
+        if part.path:
+            return f"{command} {command_line([part.path])}"
+        return command
     return part
 
 
 # ---------------------------------------------------------------- files
 
 
-def open_table(
-    files: Sequence[str | os.PathLike[str]], options: LabelOptions | DrawOptions
-) -> Table | Source:
+def open_table(files: Sequence[GivenPath], options: LabelOptions | DrawOptions) -> Table | Source:
     """Open a table: in memory if it fits there, otherwise to be read in parts.
 
     What Polars itself says of a damaged file, before it raises, is not repeated.
@@ -131,16 +141,17 @@ def open_table(
     from chary.tables import open_source
     from chary.tables.table import free_memory
 
-    given, allowed = [os.fspath(file) for file in files], options.memory or free_memory() // 2
+    paths = [os.fspath(file) for file in files]
+    memory = options.memory or free_memory() // 2
     with quietly():
-        source = open_source(given, **options.reading, memory=allowed)
-        table = source if source.exceeds(allowed) else source.read()
+        source = open_source(paths, **options.reading, memory=memory)
+        table = source if source.exceeds(memory) else source.read()
         return table.written_as(options.format)
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Nothing that a library writes to the error stream is seen."""
+    """Hide what libraries write to the error stream."""
     sys.stderr.flush()
     original = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -155,18 +166,19 @@ def quietly() -> Iterator[None]:
 def require_free(paths: Iterable[Path], force: bool) -> None:
     """Refuse before any work what could not be written after it."""
     paths = list(paths)
-    there = [str(path) for path in paths if os.path.lexists(path) and not force]
-    if there:
-        exist, them = ("exist", "them") if len(there) > 1 else ("exists", "it")
+    existing = [str(path) for path in paths if os.path.lexists(path)]
+    if existing and not force:
+        exist, them = ("exist", "them") if len(existing) > 1 else ("exists", "it")
         raise ValueError(
-            f"{listed(there)} {exist} already; pass --force to overwrite {them}, or --out for another folder."
+            f"{listed(existing)} {exist} already; pass --force to overwrite {them}, or --out for "
+            "another folder."
         )
     probe(paths, overwrite=True)
 
 
 @contextmanager
 def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
-    """Open files that all appear when the block ends, or none, in folders made for them if need be."""
+    """Open files that all appear when the block ends, or none; make their folders."""
     paths = list(paths)
     make_folders(paths)
     with atomic_writes(paths, overwrite=force) as files:
@@ -178,7 +190,7 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """A bar on the error stream with the step at hand, the share done and the time left; nothing in a file."""
+    """Show the step at hand, the share done and the time left on a terminal; nothing elsewhere."""
     from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
     from rich.text import Text
 
@@ -191,12 +203,15 @@ def steps() -> Iterator[Callable[[str], None]]:
 
     pace = Pace()
 
-    class Left(ProgressColumn):
+    class TimeLeft(ProgressColumn):
+        """The share done and the time left."""
+
         def render(self, task: Task) -> Text:
+            """Write both, and move the bar."""
             task.completed = pace.share
             return Text(pace.words)
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), Left()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(24), TimeLeft())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("", total=1.0)
 
@@ -208,63 +223,70 @@ def steps() -> Iterator[Callable[[str], None]]:
 
 
 def heed_interrupts() -> None:
-    """Have Ctrl-C heard: Polars, once imported, puts a handler of its own in place, which can swallow it."""
-    if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        and current_thread() is main_thread()
-    ):
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Have Ctrl-C heard.
+
+    Polars, once imported, puts a handler of its own in place, which can swallow it.
+    """
+    default = signal.default_int_handler
+    if current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is default:
+        signal.signal(signal.SIGINT, default)
 
 
 def tell(
-    figures: Mapping[str, Any],
-    show: Callable[[Console], None],
+    figures: Figures,
+    show: Callable[[Console, Figures, Hints], None],
+    hints: Hints,
     as_json: bool,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """What was found and the files that were written by what they are: for a program, or for a person."""
-    files = {} if paths is None else {kind: str(path) for kind, path in paths.items()}
+    """Print figures and the files that were written: for a program, or for a person."""
+    files = {kind: str(path) for kind, path in (paths or {}).items()}
     if as_json:
         print_json({**figures, "files": files} if files else figures)
         return
-    show(stdout())
+    show(stdout(), figures, hints)
     for kind, path in files.items():
         say(f"{kind:>8}  {visible(path, 500)}")
 
 
 def print_json(figures: Mapping[str, Any]) -> None:
-    """Figures for a program; infinity, which JSON lacks, is null."""
+    """Print figures for a program; infinity, which JSON lacks, is null."""
     sys.stdout.write(json.dumps(finite(figures), indent=2) + "\n")
 
 
 def say(text: str, style: str = "") -> None:
-    """Words with names of files in them, on the terminal."""
+    """Print words with names of files in them, whose odd characters are escaped."""
     from rich.text import Text
 
-    seen = "".join(
-        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
-    )
-    stdout().print(Text(seen, style), soft_wrap=True)
+    characters = [
+        character if character.isprintable() or character == "\n" else _escaped(character)
+        for character in text
+    ]
+    stdout().print(Text("".join(characters), style), soft_wrap=True)
+
+
+def _escaped(character: str) -> str:
+    """Write a character as an escape sequence."""
+    return character.encode("unicode_escape").decode()
 
 
 def complain(sentence: str) -> None:
-    """What went wrong, on the error stream."""
+    """Print what went wrong, on the error stream."""
     from rich.text import Text
 
-    stderr().print(
-        Text.assemble(("chary:", "bold red"), " ", visible(sentence, 800)), soft_wrap=True
-    )
+    words = Text.assemble(("chary:", "bold red"), " ", visible(sentence, 800))
+    stderr().print(words, soft_wrap=True)
 
 
 def stdout() -> Console:
-    """Where results go."""
+    """Make the console for results."""
     from rich.console import Console
 
     return Console(file=sys.stdout)
 
 
 def stderr() -> Console:
-    """Where everything else goes."""
+    """Make the console for everything else."""
     from rich.console import Console
 
     return Console(file=sys.stderr)

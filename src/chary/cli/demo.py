@@ -1,4 +1,4 @@
-"""The command ``chary demo``: biased labels promise too much, thirty random answers tell the truth and help."""
+"""The command ``chary demo``: what biased labels promise, and what thirty random answers tell."""
 
 from __future__ import annotations
 
@@ -17,89 +17,100 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TARGET = "diagnosis"
-# As many labels as a person gives in an hour, and the strength of the bias in the paper's studies.
-N_LABELED, STRENGTH = 30, 2.0
+N_LABELED = 30  # as many labels as a person gives in an hour
+STRENGTH = 2.0  # of the bias, as in the paper's studies
+
+FOLDER = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")]
 
 
 @console.takes_options
-def demo_command(
-    options: DemoOptions,
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path(
-        "chary-demo"
-    ),
-) -> None:
-    """Hide most labels of a table that ships with scikit-learn, find them again, and compare with the truth."""
+def demo_command(options: DemoOptions, out: FOLDER = Path("chary-demo")) -> None:
+    """Tell the whole story on a table whose labels are known."""
     from chary.report import quality
 
-    start, seed, force = time.perf_counter(), options.seed or 0, options.force
-    path, sheet = out / "tumours.csv", out / "tumours.audit.csv"
+    start = time.perf_counter()
+    seed = options.seed or 0
+    force = options.force
+    path = out / "tumours.csv"
+    sheet = out / "tumours.audit.csv"
     console.require_free([path, sheet], force)
     frame, truth = hide_labels(seed)
     with console.writing([path], force) as (stream,):
         frame.write_csv(stream)
     say = console.say
 
-    def say_command(options: Options) -> None:
-        say(f"\n$ {options.command([path])}", "bold")
-
     say(
-        f"\n{len(truth)} tumours, {N_LABELED} of them with a label. Extreme cases were labelled first."
+        f"\n{len(truth)} tumours, {N_LABELED} of them with a label. "
+        "Extreme cases were labelled first."
     )
-    say_command(LabelOptions(target=TARGET))
+    _say_command(LabelOptions(target=TARGET), path)
     labelled = label_and_write([path], LabelOptions(target=TARGET, out=out, seed=seed, force=force))
     say(labelled.summary["diagnosis"]["sentence"])
     promised = labelled.result.held_out.correct.mean()
     say(
-        f"The given labels promise that {promised:.0%} of the new ones are right (cross-validation)."
+        f"The given labels promise that {promised:.0%} of the new ones are right "
+        "(cross-validation)."
     )
     say(f"What the user cannot know: {_share_right(labelled, truth):.0%} of them are right.")
 
-    say_command(DrawOptions(target=TARGET))
-    _answer(labelled, path, sheet, truth, seed, force)
+    _say_command(DrawOptions(target=TARGET), path)
+    _answer(labelled, path, sheet, truth, options)
     say(
-        f"{AUDIT_SIZE} random rows, answered here from the hidden truth. In your own table you answer them."
+        f"{AUDIT_SIZE} random rows, answered here from the hidden truth. "
+        "In your own table you answer them."
     )
-    say_command(LabelOptions(target=TARGET, audit=sheet))
+
+    _say_command(LabelOptions(target=TARGET, audit=sheet), path)
     audited = label_and_write(
         [path],
         LabelOptions(target=TARGET, audit=sheet, out=out / "audited", seed=seed, force=force),
     )
     after, before = quality(audited.summary)["bars"]
     say(
-        f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right (exact 95% interval)."
+        f"Of the labels above, {before['low']:.0%} to {before['high']:.0%} are right "
+        "(exact 95% interval)."
     )
     say(
-        f"The model learned from the answers too: now {after['low']:.0%} to {after['high']:.0%} (approximate). "
+        "The model learned from the answers too: "
+        f"now {after['low']:.0%} to {after['high']:.0%} (approximate). "
         f"What the user cannot know: {_share_right(audited, truth):.0%}."
     )
+
     say(f"Open the report: {audited.paths['report']}")
     say(f"The same in the browser: {ReviewOptions(target=TARGET).command([path])}")
     say(f"{time.perf_counter() - start:.0f} seconds in all.", "dim")
 
 
+def _say_command(options: Options, path: Path) -> None:
+    """Print a command as a user types it."""
+    console.say(f"\n$ {options.command([path])}", "bold")
+
+
 def _share_right(labelled: Labelled, truth: NDArray[Any]) -> float:
-    """Of the labels that nobody gave, how many are the hidden ones."""
+    """Compare the new labels with the hidden ones."""
     result = labelled.result
+    labels = result.labels.classes[result.codes]
     hidden = ~result.labels.labeled
-    return float((result.labels.classes[result.codes][hidden] == truth[hidden]).mean())
+    return float((labels[hidden] == truth[hidden]).mean())
 
 
 def _answer(
-    labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], seed: int, force: bool
+    labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], options: DemoOptions
 ) -> None:
     """Draw random rows into a sheet, and answer each by the truth."""
     from chary.api import Result
     from chary.audit.filling import Filling
 
     # Answers of an earlier demo were made up, but may have been edited since: a copy is kept.
-    Result(path, labelled.result).draw(sheet, AUDIT_SIZE, seed=seed, discard_answers=force)
+    result = Result(path, labelled.result)
+    result.draw(sheet, AUDIT_SIZE, seed=options.seed or 0, discard_answers=options.force)
     filling = Filling(sheet)
     for place, row in enumerate(filling.rows, 1):
         filling.answer(place, truth[row.number])
 
 
 def hide_labels(seed: int = 0) -> tuple[pl.DataFrame, NDArray[Any]]:
-    """Breast tumours under the microscope, the target with gaps, and all labels.
+    """Hide most labels of a table of breast tumours; return the table and all labels.
 
     The more extreme a case is for its class, the sooner it got a label.
     """
@@ -113,7 +124,8 @@ def hide_labels(seed: int = 0) -> tuple[pl.DataFrame, NDArray[Any]]:
     data = load_breast_cancer(as_frame=False)
     truth = np.array(["malignant", "benign"])[data.target]
     X = StandardScaler().fit_transform(data.data)
-    labeled = selection_biased(X, truth, N_LABELED, STRENGTH, random_state=seed)
-    columns = {name: data.data[:, j] for j, name in enumerate(data.feature_names)}
-    given = [label if kept else None for label, kept in zip(truth.tolist(), labeled, strict=True)]
-    return pl.DataFrame({**columns, TARGET: given}), truth
+    is_labeled = selection_biased(X, truth, N_LABELED, STRENGTH, random_state=seed)
+
+    frame = pl.DataFrame(data.data, schema=data.feature_names.tolist())
+    labels = [label if given else None for label, given in zip(truth, is_labeled, strict=True)]
+    return frame.with_columns(pl.Series(TARGET, labels, dtype=pl.String)), truth

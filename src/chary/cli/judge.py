@@ -56,7 +56,7 @@ def judge_command(
         return
     from chary.report import show_judged
 
-    console.tell(summary, lambda screen: show_judged(screen, summary, hints), as_json, paths)
+    console.tell(summary, show_judged, hints, as_json, paths)
     if summary["required"] is not None:
         raise typer.Exit(_EXIT_CODES[summary["required"]["outcome"]])
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from chary.cli import console
-from chary.options import DiagnoseOptions, LabelOptions
+from chary.options import DiagnoseOptions, GivenPath, LabelOptions
 
 if TYPE_CHECKING:
     from chary.labelling import LabeledTable
     from chary.report import Hints, LabelsSummary
+    from chary.tables import Table
 
 
 @console.takes_options
@@ -36,8 +36,7 @@ def label_command(
     labelled = label_and_write(file, options)
     from chary.report import show_labels
 
-    show = lambda screen: show_labels(screen, labelled.summary, labelled.hints)  # noqa: E731
-    console.tell(labelled.summary, show, as_json, labelled.paths)
+    console.tell(labelled.summary, show_labels, labelled.hints, as_json, labelled.paths)
 
 
 @console.takes_options
@@ -57,72 +56,88 @@ def diagnose_command(
         with console.quietly():
             table = read_table(file, **options.reading)
         diagnosed = diagnose_table(table, options, progress=step)
-    summary = summarize_diagnosis(diagnosed)
-    console.tell(
-        summary,
-        lambda screen: show_diagnosis(screen, summary, Hints(typed=True)),
-        as_json,
-    )
+    console.tell(summarize_diagnosis(diagnosed), show_diagnosis, Hints(typed=True), as_json)
 
 
 class Labelled(NamedTuple):
-    """A table that was labelled: what came of it, and where it is."""
+    """A labelled table, what to say of it, and its files."""
 
     result: LabeledTable
     summary: LabelsSummary
     hints: Hints
-    paths: dict[str, Path]
+    paths: dict[str, Path]  # by kind
 
 
-def label_and_write(files: Sequence[str | os.PathLike[str]], options: LabelOptions) -> Labelled:
-    """Read, label, write: in parts what does not fit in memory."""
-    from chary.audit.drawing import keep_copy, refuse_to_lose_answers
+def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labelled:
+    """Read and label a table, and write the files; a table beyond memory in parts."""
+    from chary.audit.drawing import keep_copy
     from chary.labelling import label_table
     from chary.labelling.rows_to_check import write_rows_to_check
-    from chary.labelling.score import probability_names
     from chary.model_file import model_bytes
     from chary.report import Hints, render_page, summarize
     from chary.tables import Table
     from chary.tables.formats import require_writable
-    from chary.tables.table import refuse_taken
-    from chary.tables.target import target_labels
 
     with console.steps() as step:
         step("Reading")
         source = console.open_table(files, options)
-        table = source if isinstance(source, Table) else source.table
-        if source is table:  # a wrong target is said first
-            labels = target_labels(table, options.target, **options.target_reading)
-            refuse_taken(table, probability_names(labels.classes) if options.probabilities else ())
-        endings = {
-            "labeled": f"labeled{table.suffix}",
-            "model": "model.chary",
-            "report": "report.html",
-        }
-        endings |= {"to check": "check.csv"} if options.check_sheet else {}
-        folder = options.folder(table.folder)
-        paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
-        check_path, target = paths.get("to check"), options.target
-        if check_path is not None and not options.discard_answers:
-            refuse_to_lose_answers(check_path, target, "checked")
+        if isinstance(source, Table):
+            table = source
+            _refuse_wrong_target(table, options)
+        else:
+            table = source.table
+
+        # Refuse before the work what could not be written after it.
+        paths = _output_paths(table, options)
+        check_path = paths.get("to check")
+        _refuse_to_lose_answers(check_path, options)
         console.require_free(paths.values(), options.force)
         require_writable(table)
+
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
-            labelled = Labelled(
-                result,
-                summarize(result),
-                Hints.for_labels(options, files, result.audit_size),
-                paths,
-            )
+            summary = summarize(result)
+            hints = Hints.for_labels(options, files, result.audit_size)
             model.write(model_bytes(result.model))
-            report.write(
-                render_page(labelled.summary, labelled.hints).encode("utf-8", "backslashreplace")
-            )
+            page = render_page(summary, hints)
+            report.write(page.encode("utf-8", "backslashreplace"))
             for stream in to_check:
                 write_rows_to_check(result, stream)
-            if check_path is not None:  # answers may have been given since
-                if not options.discard_answers:
-                    refuse_to_lose_answers(check_path, target, "checked")
-                keep_copy(check_path, target)
-    return labelled
+
+            # The sheet may have been answered meanwhile.
+            _refuse_to_lose_answers(check_path, options)
+            if check_path is not None:
+                keep_copy(check_path, options.target)
+    return Labelled(result, summary, hints, paths)
+
+
+def _refuse_wrong_target(table: Table, options: LabelOptions) -> None:
+    """Refuse a target without labels, and columns with the names of new ones."""
+    from chary.labelling.score import probability_names
+    from chary.tables.table import refuse_taken
+    from chary.tables.target import target_labels
+
+    labels = target_labels(table, options.target, **options.target_reading)
+    if options.probabilities:
+        refuse_taken(table, probability_names(labels.classes))
+
+
+def _output_paths(table: Table, options: LabelOptions) -> dict[str, Path]:
+    """Name the files to write by their kind."""
+    endings = {
+        "labeled": f"labeled{table.suffix}",
+        "model": "model.chary",
+        "report": "report.html",
+    }
+    if options.check_sheet:
+        endings["to check"] = "check.csv"
+    folder = options.folder(table.folder)
+    return {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
+
+
+def _refuse_to_lose_answers(check_path: Path | None, options: LabelOptions) -> None:
+    """Refuse to replace a sheet with answers, unless they may be discarded."""
+    from chary.audit.drawing import refuse_to_lose_answers
+
+    if check_path is not None and not options.discard_answers:
+        refuse_to_lose_answers(check_path, options.target, "checked")

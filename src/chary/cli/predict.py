@@ -7,11 +7,11 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
@@ -20,11 +20,35 @@ from chary.cli import console
 from chary.options import PredictOptions
 
 if TYPE_CHECKING:
-    from chary.labelling.predict_files import FileTask, LabelledFile, Plan, Resources
+    from chary.labelling.predict_files import FileTask, LabelledFile, Resources
     from chary.labelling.score import Predictor
 
-_MANY = f"{console.FORMATS_READ}; of a folder or a quoted pattern each file gets an output; - is standard input."
-TABLES = Annotated[list[str], typer.Argument(metavar="FILE...", help=_MANY)]
+TABLES = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help=f"{console.FORMATS_READ}; of a folder or a quoted pattern each file gets an output; "
+        "- is standard input.",
+    ),
+]
+
+
+class FailedFile(TypedDict):
+    """A file that was not labelled, and why."""
+
+    file: str
+    reason: str
+
+
+class PredictSummary(TypedDict):
+    """What came of all files; rows and labels are those of the files that were written."""
+
+    rows: int
+    labels: dict[str, int]  # rows by label, the most frequent first
+    notes: list[str]
+    new_rows: dict[str, dict[str, Any]]  # by output: how its rows compare with those learned from
+    files: dict[str, list[str]]
+    failed: list[FailedFile]
 
 
 @console.takes_options
@@ -43,45 +67,56 @@ def predict_command(
     Several files, a folder or a pattern give one output each. After an interruption run the same
     command again: files that have their output are not labelled twice.
     """
-    from chary.labelling.predict_files import Resources, plan_files
+    from chary.labelling.predict_files import LabelledFile, Resources, plan_files
     from chary.labelling.score import Predictor
     from chary.tables.table import free_memory
 
     predictor = Predictor.from_file(
         model_file, probabilities=options.probabilities, threshold=options.threshold
     )
-    with _on_disk(file, options) as (given, options, name):
-        plan = plan_files(given, options)
+    with _on_disk(file, options) as (paths, options, name):
+        plan = plan_files(paths, options)
         tasks = [replace(task, name=name) for task in plan.tasks]
-        for task in tasks[:1]:
-            console.require_free([Path(task.output)], options.force)
+        if tasks:
+            console.require_free([Path(tasks[0].output)], options.force)
         if options.scheduler:
-            resources = Resources(1, 1, options.memory or 2 << 30)  # of each worker
+            resources = Resources(memory=options.memory or Resources().memory)  # of each worker
         else:
             resources = Resources.of(len(tasks), options.memory or free_memory() // 2)
         outcomes = _label(predictor, tasks, resources, options.scheduler)
-    written = [one for one in outcomes if not isinstance(one, Exception)]
-    pairs = zip(tasks, outcomes, strict=True)
-    failed = plan.failed + [(task.source, one) for task, one in pairs if isinstance(one, Exception)]
-    figures = _figures(plan, written, failed)
+
+    written = []
+    failed = list(plan.failed)
+    for task, outcome in zip(tasks, outcomes, strict=True):
+        if isinstance(outcome, LabelledFile):
+            written.append(outcome)
+        else:
+            failed.append((task.source, outcome))
+    summary = _summarize(plan.notes, written, failed)
+
     if as_json:
-        console.print_json(figures)
+        console.print_json(summary)
     else:
-        _show(figures)
-    for one in figures["failed"]:
-        named = Path(one["file"]).name in one["reason"]
-        console.complain(one["reason"] if named else f"{one['file']}: {one['reason']}")
+        _show(summary)
+    for failure in summary["failed"]:
+        reason = failure["reason"]
+        if Path(failure["file"]).name not in reason:
+            reason = f"{failure['file']}: {reason}"
+        console.complain(reason)
     if failed:
         raise typer.Exit(1)
 
 
 @contextmanager
 def _on_disk(
-    given: list[str], options: PredictOptions
+    files: list[str], options: PredictOptions
 ) -> Iterator[tuple[list[str], PredictOptions, str | None]]:
-    """The files, where to write, and what to call them; standard input, which can be read once only, is copied."""
-    if given != ["-"]:
-        yield given, options, None
+    """Copy standard input, which can be read only once, to a file.
+
+    Yields the files, the options with the folder to write to, and a name for the copy.
+    """
+    if files != ["-"]:
+        yield files, options, None
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stdin"
@@ -90,80 +125,90 @@ def _on_disk(
         yield [str(path)], replace(options, out=options.out or Path()), "standard input"
 
 
-def _figures(
-    plan: Plan, written: Sequence[LabelledFile], failed: Sequence[tuple[str, Exception]]
-) -> dict[str, Any]:
-    """For a program; rows and labels are those of all files that were written."""
-    labels = Counter[str]()
-    for one in written:
-        labels.update(one.labels)
-    return {
-        "rows": sum(one.rows for one in written),
-        "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
-        "notes": [
-            *plan.notes,
-            *(f"{Path(one.output).name}: {note}" for one in written for note in one.notes),
-        ],
-        "new_rows": dict(
-            sorted((one.output, one.new_rows) for one in written if one.new_rows is not None)
-        ),
-        "files": {"predicted": sorted(one.output for one in written)},
-        "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
-    }
-
-
 def _label(
     predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, scheduler: str | None
-) -> list[Any]:
-    """Label files; on a terminal a bar shows how far it is, elsewhere nothing that Polars says is repeated."""
+) -> list[LabelledFile | Exception]:
+    """Label files, with a bar on a terminal."""
     from chary.labelling.predict_files import label_files
 
-    sizes = {task.source: os.path.getsize(task.source) for task in tasks}
-    rows, done = Counter[str](), dict.fromkeys(sizes, 0.0)
-    with (
-        console.steps() as step,
-        nullcontext() if console.stderr().is_terminal else console.quietly(),
-    ):
+    n_bytes = {task.source: os.path.getsize(task.source) for task in tasks}
+    bytes_done = dict.fromkeys(n_bytes, 0.0)
+    rows_done = Counter[str]()
 
-        def seen(task: FileTask, n_rows: int, share: float) -> None:
-            rows[task.source], done[task.source] = n_rows, share * sizes[task.source]
-            files = f"{sum(done[name] >= sizes[name] for name in sizes)} of {counted(len(sizes), 'file')}"
-            step(
-                f"{files}, {rows.total():,} rows: {sum(done.values()):,.0f} of {sum(sizes.values()):,} bytes"
-            )
+    def show_progress(task: FileTask, n_rows: int, share: float) -> None:
+        rows_done[task.source] = n_rows
+        bytes_done[task.source] = share * n_bytes[task.source]
+        n_files_done = sum(bytes_done[name] >= n_bytes[name] for name in n_bytes)
+        step(
+            f"{n_files_done} of {counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
+            f"{sum(bytes_done.values()):,.0f} of {sum(n_bytes.values()):,} bytes"
+        )
 
-        return label_files(predictor, tasks, resources, seen, scheduler=scheduler)
+    # Polars writes of damaged files, which the summary tells anyway; hiding it would hide a bar.
+    has_bar = console.stderr().is_terminal
+    with console.steps() as step, nullcontext() if has_bar else console.quietly():
+        return label_files(predictor, tasks, resources, show_progress, scheduler=scheduler)
+
+
+def _summarize(
+    notes: Sequence[str],
+    written: Sequence[LabelledFile],
+    failed: Sequence[tuple[str, Exception]],
+) -> PredictSummary:
+    """Sum up all files."""
+    labels = Counter[str]()
+    all_notes = list(notes)
+    new_rows = {}
+    for file in written:
+        labels.update(file.labels)
+        all_notes += [f"{Path(file.output).name}: {note}" for note in file.notes]
+        if file.new_rows is not None:
+            new_rows[file.output] = file.new_rows
+    return {
+        "rows": sum(file.rows for file in written),
+        "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
+        "notes": all_notes,
+        "new_rows": dict(sorted(new_rows.items())),
+        "files": {"predicted": sorted(file.output for file in written)},
+        "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
+    }
 
 
 # ---------------------------------------------------------------- what is shown
 
 
-def _show(figures: dict[str, Any]) -> None:
+def _show(summary: PredictSummary) -> None:
+    """Show the labels, the notes and the first output."""
     from chary.report import number_grid
 
-    if labels := figures["labels"]:
-        rows = [[name, f"{count:,}"] for name, count in labels.items()]
+    labels = summary["labels"]
+    if labels:
+        rows = [[name, f"{n_rows:,}"] for name, n_rows in labels.items()]
         console.stdout().print(number_grid(["Label", "Rows"], rows, len(rows)))
-    for text in (*figures["notes"], *_new_rows(figures["new_rows"])):
-        console.say(visible(text, 500))
-    outputs = figures["files"]["predicted"]
+
+    for note in [*summary["notes"], *_new_rows_notes(summary["new_rows"])]:
+        console.say(visible(note, 500))
+
+    outputs = summary["files"]["predicted"]
     if outputs:
-        more = f" and {counted(len(outputs) - 1, 'more file')}" if len(outputs) > 1 else ""
-        console.say(f"Wrote {visible(outputs[0], 500)}{more}")
+        words = f"Wrote {visible(outputs[0], 500)}"
+        if len(outputs) > 1:
+            words += f" and {counted(len(outputs) - 1, 'more file')}"
+        console.say(words)
 
 
-def _new_rows(compared: dict[str, dict[str, Any]]) -> list[str]:
-    """Of each file whose rows are unlike those learned from a sentence; of the others one for all."""
+def _new_rows_notes(new_rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Write a sentence on each file with unlike rows, and one on all other files."""
     from chary.labelling.drift import KNOWN
 
-    if len(compared) == 1:
-        return [one["sentence"] for one in compared.values()]
-    said = [
-        f"{Path(name).name}: {one['sentence']}"
-        for name, one in compared.items()
-        if one["verdict"] != "alike"
-    ]
-    n_alike = len(compared) - len(said)
+    if len(new_rows) == 1:
+        return [comparison["sentence"] for comparison in new_rows.values()]
+
+    notes = []
+    for output, comparison in new_rows.items():
+        if comparison["verdict"] != "alike":
+            notes.append(f"{Path(output).name}: {comparison['sentence']}")
+    n_alike = len(new_rows) - len(notes)
     if n_alike:
-        said.append(f"The rows of {counted(n_alike, 'file')} {KNOWN}.")
-    return said
+        notes.append(f"The rows of {counted(n_alike, 'file')} {KNOWN}.")
+    return notes

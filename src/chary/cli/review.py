@@ -25,13 +25,22 @@ def review_command(file: console.TABLE, options: ReviewOptions) -> None:
         )
     if not options.labels and (options.hide or options.show or options.annotator):
         raise ValueError("--hide, --show and --annotator go with --labels; leave them out.")
+
     console.heed_interrupts()
     from chary.review import begin, serve
 
     with console.quietly():
         bench = begin(file, options)
-    opened = lambda url: console.say(f"The page is at {url}  (Ctrl-C ends it)")  # noqa: E731
-    serve(bench, options.port, browser=not options.no_browser, opened=opened)
-    there = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
-    kept = f"Your answers are in {' and '.join(there)}." if there else "No answer was given."
-    console.say(f"\nThe page has ended. {kept}\nGo on:  {bench.options.command(file)}")
+    serve(bench, options.port, browser=not options.no_browser, opened=_say_address)
+
+    sheets = [str(path) for path in (bench.paths.audit, bench.paths.check) if path.exists()]
+    answers = "No answer was given."
+    if sheets:
+        answers = f"Your answers are in {' and '.join(sheets)}."
+    again = bench.options.command(file)
+    console.say(f"\nThe page has ended. {answers}\nGo on:  {again}")
+
+
+def _say_address(url: str) -> None:
+    """Say where the page is."""
+    console.say(f"The page is at {url}  (Ctrl-C ends it)")
