@@ -83,10 +83,9 @@ class Taken(NamedTuple):
 
     def places(self, numbers: ArrayLike) -> NDArray[np.intp]:
         """Return the places of rows among those taken; all must be there."""
-        wanted = np.asarray(numbers, dtype=np.int64)
         last_place = max(0, len(self.numbers) - 1)
-        places = np.minimum(np.searchsorted(self.numbers, wanted), last_place)
-        if not np.array_equal(self.numbers[places], wanted):
+        places = np.minimum(np.searchsorted(self.numbers, numbers), last_place)
+        if not np.array_equal(self.numbers[places], numbers):
             raise KeyError("A row was asked for that was not taken.")
         return places
 

@@ -10,9 +10,6 @@ import polars as pl
 from chary.tables.formats.files import File
 from chary.tables.table import Table
 
-# Names of the columns to read; None: all.
-Wanted = Sequence[str] | None
-
 
 class Reading(NamedTuple):
     """How the user says that a file is to be read; None: found out."""
@@ -52,11 +49,11 @@ class Format:
         raise NotImplementedError
 
     def batches(
-        self, file: File, reading: Reading, head: Table, wanted: Wanted, memory: int
+        self, file: File, reading: Reading, head: Table, columns: Sequence[str] | None, memory: int
     ) -> Iterator[Batch]:
         """Read all rows in order, in the types of ``head``.
 
-        Other columns than those wanted need not be read.
+        Other columns than ``columns`` need not be read; None: all are.
         """
         raise NotImplementedError
 

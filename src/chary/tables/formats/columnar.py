@@ -20,7 +20,6 @@ from chary.tables.formats.base import (
     Batch,
     Format,
     Reading,
-    Wanted,
     as_columns,
     with_added,
 )
@@ -86,7 +85,7 @@ class Parquet(Format):
         return Table(empty, file.name)
 
     def batches(
-        self, file: File, reading: Reading, head: Table, wanted: Wanted, memory: int
+        self, file: File, reading: Reading, head: Table, columns: Sequence[str] | None, memory: int
     ) -> Iterator[Batch]:
         """Read all rows in order, in slices that fit in the memory.
 
@@ -94,8 +93,8 @@ class Parquet(Format):
         the size of the file.
         """
         lazy = _scan(file)
-        if wanted is not None:
-            lazy = lazy.select(wanted)
+        if columns is not None:
+            lazy = lazy.select(columns)
         n_rows = self.n_rows(file)
         row_bytes = file.size / max(1, n_rows)
         batch_rows = int(min(_MOST_ROWS, max(_FEWEST_ROWS, _BATCH_BYTES // row_bytes)))

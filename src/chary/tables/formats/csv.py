@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import BinaryIO, NamedTuple
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chary._words import Parameter
 from chary.tables.cells import guarded
-from chary.tables.formats.base import Appender, Batch, Format, Reading, Wanted, with_added
+from chary.tables.formats.base import Appender, Batch, Format, Reading, with_added
 from chary.tables.formats.files import File
 from chary.tables.formats.header import ROWS, find_header
 from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
@@ -62,10 +62,10 @@ class Csv(Format):
         return replace(table, frame=table.frame.clear())
 
     def batches(
-        self, file: File, reading: Reading, head: Table, wanted: Wanted, memory: int
+        self, file: File, reading: Reading, head: Table, columns: Sequence[str] | None, memory: int
     ) -> Iterator[Batch]:
         """Read all rows in order."""
-        return _batches(file, reading, CHUNK, wanted)
+        return _batches(file, reading, CHUNK, columns)
 
     def holds(self, dtype: pl.DataType) -> bool:
         """Tell whether text says all of a cell."""
@@ -96,7 +96,9 @@ class _Head(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _batches(file: File, reading: Reading, size: int, columns: Wanted = None) -> Iterator[Batch]:
+def _batches(
+    file: File, reading: Reading, size: int, columns: Sequence[str] | None = None
+) -> Iterator[Batch]:
     """Read whole records, each batch as a CSV with the header of the file."""
     rest = b""  # what was read and not cut into records yet
     header = b""
@@ -169,7 +171,7 @@ def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Hea
     return written.encode() + data[cells_start:], head
 
 
-def _read_records(records: _Records, delimiter: str, columns: Wanted) -> Table:
+def _read_records(records: _Records, delimiter: str, columns: Sequence[str] | None) -> Table:
     """Read all cells as text, without blank lines.
 
     A table of one column keeps blank lines, as empty cells.

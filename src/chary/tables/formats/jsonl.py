@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, BinaryIO
@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from chary._words import shown
-from chary.tables.formats.base import Appender, Batch, Format, Reading, Wanted, with_added
+from chary.tables.formats.base import Appender, Batch, Format, Reading, with_added
 from chary.tables.formats.files import File
 from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
 from chary.tables.table import Table, TableError, cast_to, common_schema, reason
@@ -52,7 +52,7 @@ class Jsonl(Format):
         return Table(frame, file.name, format=self.name)
 
     def batches(
-        self, file: File, reading: Reading, head: Table, wanted: Wanted, memory: int
+        self, file: File, reading: Reading, head: Table, columns: Sequence[str] | None, memory: int
     ) -> Iterator[Batch]:
         """Read all rows in order, in the types of ``head``."""
         for table, share in _batches(file, reading, CHUNK):
