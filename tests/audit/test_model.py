@@ -223,7 +223,7 @@ def test_merge_adds_a_new_class_and_hides_audited_labels_from_the_given(biased):
 def test_figures_are_those_of_the_audit(biased):
     X, truth, labels, answers = biased
     _, every = merge(labels, answers)
-    model, figures = audit_model(make, X, every, answers, rounds=0)
+    model, figures, _ = audit_model(make, X, every, answers, rounds=0)
     by_hand = LogisticRegression().fit(X[labels.labeled], truth[labels.labeled])
     n_pool = int((~labels.labeled).sum())
     assert figures.accuracy == score(
@@ -246,7 +246,7 @@ def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):
     used = SelfTrainingClassifier(
         GaussianNB(), confidence="softmax", max_rounds=0, unlabeled=None
     ).fit(X, given)
-    _, figures = audit_model(make, X, every, answers, unaudited=used, rounds=0)
+    _, figures, _ = audit_model(make, X, every, answers, unaudited=used, rounds=0)
     by_hand = GaussianNB().fit(X[labels.labeled], truth[labels.labeled])
     n_pool = int((~labels.labeled).sum())
     assert figures.accuracy == score(
@@ -262,7 +262,7 @@ def test_what_can_be_accepted_is_counted_among_all_rows_that_the_audited_ones_we
     rows = draw(labels.labeled, 300, 0)
     answers = AuditAnswers(rows, truth[rows], 300)
     _, every = merge(labels, answers)
-    model, figures = audit_model(make, X, every, answers, rounds=0)
+    model, figures, _ = audit_model(make, X, every, answers, rounds=0)
     confidence = np.round(model.predict_confidence(X[~labels.labeled]), 4)
     found = figures.acceptances[-1]
     assert found.n_accepted == np.sum(confidence >= found.threshold) > 0
@@ -273,7 +273,7 @@ def test_what_can_be_accepted_is_counted_among_all_rows_that_the_audited_ones_we
 def test_self_training_is_off_unless_clearly_better(biased):
     X, _, labels, answers = biased
     _, every = merge(labels, answers)
-    model, figures = audit_model(make, X, every, answers)
+    model, figures, _ = audit_model(make, X, every, answers)
     assert figures.comparison.p_value >= 0.05
     assert figures.rounds == model.max_rounds == 0
     assert "did not clearly help, so it is off" in figures.notes[-1]
@@ -305,7 +305,7 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     def late(n):
         return make(n).set_params(estimator=LateLearner(), policy=FixedThreshold(0.5))
 
-    model, figures = audit_model(late, X, merge(labels, answers)[1], answers)
+    model, figures, _ = audit_model(late, X, merge(labels, answers)[1], answers)
     assert figures.accuracy.share < 0.7
     assert figures.after.share == 1
     assert figures.comparison.p_value < 0.05
@@ -316,7 +316,7 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
     is_skipped = (truth[rows] == "yes") & (np.arange(40) < 39)
     n_left = int(np.sum((truth[rows] == "yes") & ~is_skipped))
     partial = AuditAnswers(rows, np.where(is_skipped, None, truth[rows].astype(object)), 40)
-    _, figures = audit_model(late, X, merge(labels, partial)[1], partial)
+    _, figures, _ = audit_model(late, X, merge(labels, partial)[1], partial)
     assert figures.comparison[:2] == (n_left, 0)
     assert figures.comparison.n_skipped == is_skipped.sum()
     assert figures.comparison.p_value == 1
@@ -324,14 +324,12 @@ def test_self_training_is_on_where_the_audit_shows_it_clearly():
 
 def test_skipped_rows_are_wrong_in_every_figure(biased):
     X, truth, labels, answers = biased
-    gone, skipped, told = np.split(answers.rows, [2, 10])
-    rows = np.concatenate([np.full(len(gone), -1), skipped, told])
+    told = answers.rows[10:]
     partial = AuditAnswers(
-        rows, np.append(np.full(10, None), truth[told]), 40, notes=["ten skipped"]
+        answers.rows, np.append(np.full(10, None), truth[told]), 40, notes=["ten skipped"]
     )
-    assert len(gone) == 2  # rows that are no longer in the sheet
     _, every = merge(labels, partial)
-    _, figures = audit_model(make, X, every, partial, rounds=0)
+    _, figures, _ = audit_model(make, X, every, partial, rounds=0)
     n_pool = int((~labels.labeled).sum())
     assert (figures.accuracy.n, figures.after.n) == (40, 40)
     limits = interval(figures.accuracy.correct, 40, n_pool, skipped=10)
@@ -362,16 +360,12 @@ def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
     rows = draw(labels.labeled, 200, 0)
     told, skipped = rows[~hard[rows]], rows[hard[rows]]
     kept, promised = [], []
-    for of in (
-        skipped[:0],
-        skipped,
-        np.full(len(skipped), -1),
-    ):  # none, in the sheet, removed from it
+    for of in (skipped[:0], skipped):
         answers = AuditAnswers(
             np.append(of, told), np.append(np.full(len(of), None), truth[told]), 200
         )
         _, every = merge(labels, answers)
-        model, figures = audit_model(make, X, every, answers, rounds=0)
+        model, figures, _ = audit_model(make, X, every, answers, rounds=0)
         pool = np.flatnonzero(~every.labeled)
         accepted = (
             np.round(model.predict_confidence(X[pool]), 4) >= figures.acceptances[3].threshold
@@ -381,4 +375,4 @@ def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
         kept.append(not accepted.any() or wrong[accepted].mean() <= ERRORS[3])
     assert promised[0]
     assert not kept[0]  # the promise of the answered rows alone is broken
-    assert all(kept[1:])
+    assert kept[1]

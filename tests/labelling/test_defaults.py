@@ -207,8 +207,8 @@ def rounds_with_audit(defaults):
     labels = Labels(np.array(["no", "yes"]), codes, codes >= 0)
     comparison = compare(np.ones(40, bool), np.arange(40) >= 6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audited, "_compare_models", lambda *models: comparison)
-        _, figures = audit_model(
+        patch.setattr(audited, "compare_models", lambda *models: comparison)
+        _, figures, _ = audit_model(
             lambda rounds: SelfTrainingClassifier(
                 LogisticRegression(),
                 max_rounds=rounds,

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from chary.audit import Acceptance, Score
 from chary.audit.answers import AuditAnswers
+from chary.audit.model import AuditFigures
 from chary.labelling import label_table
-from chary.labelling.audited import AuditFigures
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.explain import Cell
 from chary.method.held_out import HeldOut

@@ -1,8 +1,9 @@
-"""Fitting a model with an audit, and what the audit says of it: exactly before it learned from it, and after."""
+"""Fitting a model with an audit, and what the audit says of it: before it learned from it, and after."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
-from chary.audit.figures import Score, score
+from chary.audit.acceptance import Acceptor, ConfidenceHistogram
+from chary.audit.answers import Audit, AuditAnswers
+from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare, score
 from chary.audit.intervals import interval
-from chary.method.held_out import HeldOut, encode_for, fit_without, hold_out_folds, predict_held_out
+from chary.method.estimators import in_blocks_of_rows
+from chary.method.held_out import (
+    HeldOut,
+    confidence_of,
+    encode_for,
+    fit_without,
+    hold_out_folds,
+    predict_held_out,
+)
 from chary.method.labels import Labels
+
+_LEVEL = 0.95  # of the figures of a model
 
 
 @dataclass(frozen=True)
@@ -28,9 +41,8 @@ class AuditedResult:
     after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
 
     n_folds: int  #: that ``after`` was cross-fitted in
-    judges: list[
-        tuple[Any, NDArray[np.intp]]
-    ]  #: the models of ``after``, each with the rows that it judged
+    #: The models of ``after``, each with the rows that it was fitted without.
+    fold_models: list[tuple[Any, NDArray[np.intp]]]
 
     @property
     def before_score(self) -> Score:
@@ -38,10 +50,13 @@ class AuditedResult:
         return score(self.before.correct)
 
     def after_score(self, skipped: int = 0) -> Score:
-        """The share of ``after`` that is right, of all drawn rows, skipped ones included: approximate."""
-        right, right_before = int(self.after.correct.sum()), int(self.before.correct.sum())
+        """Compute the share of ``after`` that is right, of all drawn rows: approximate."""
         return cross_fitted_score(
-            right, right_before, len(self.rows) + skipped, self.n_folds, skipped=skipped
+            int(self.after.correct.sum()),
+            int(self.before.correct.sum()),
+            len(self.rows) + skipped,
+            self.n_folds,
+            skipped=skipped,
         )
 
     def __str__(self) -> str:
@@ -54,13 +69,13 @@ class AuditedResult:
 def cross_fitted_score(
     correct: int, before: int, n: int, n_folds: int = 5, *, skipped: int = 0, level: float = 0.95
 ) -> Score:
-    r"""The accuracy of a model that has learned from its audit, with an interval as wide as it has to be.
+    r"""Compute the accuracy of a model that has learned from its audit.
 
-    Each row was judged by a model that lacks its fold, and all models share rows, so the exact
-    interval is too narrow, and too low where the audit taught much: in simulations it held the
-    truth in 84 to 98 % of audits where 95 % was asked for (``benchmarks/cross_fitting.py``). Two
-    corrections: the limits are those of the level 1 - 0.4 (1 - level), and the upper one is raised
-    by
+    Its interval is as wide as it has to be. Each row was judged by a model that lacks its fold, and
+    all models share rows, so the exact interval is too narrow, and too low where the audit taught
+    much: in simulations it held the truth in 84 to 98 % of audits where 95 % was asked for
+    (``benchmarks/cross_fitting.py``). Two corrections: the limits are those of the level 1 - 0.4 (1
+    - level), and the upper one is raised by
 
     .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}),
 
@@ -90,7 +105,7 @@ def cross_fitted_score(
 
 
 def widened(level: float) -> float:
-    """The level of an exact interval that a cross-fitted figure needs to hold at this one."""
+    """Find the level of an exact interval that makes a cross-fitted figure hold at ``level``."""
     return 1 - 0.4 * (1 - level)
 
 
@@ -105,13 +120,14 @@ def fit_with_audit(
 ) -> AuditedResult:
     """Fit a classifier on biased labels and an audit, and say how good it is.
 
-    1. The classifier is fitted without the audited labels and judged on them: nothing it knows was drawn with
-       them, so the interval of its accuracy is exact.
-    2. It is fitted on all labels, the audited ones counting as much as any other. That model has seen the audit,
-       so it is judged by cross-fitting: the audited rows are split into folds and each fold is
-       judged by a model fitted on all labels but those. The models judged have somewhat fewer
-       labels than the one handed back, and share rows with each other, so the figure is rather too
-       low and its interval, which is widened for that (``cross_fitted_score``), approximate.
+    1. The classifier is fitted without the audited labels and judged on them: nothing it knows was
+       drawn with them, so the interval of its accuracy is exact.
+    2. It is fitted on all labels, the audited ones counting as much as any other. That model has
+       seen the audit, so it is judged by cross-fitting: the audited rows are split into folds and
+       each fold is judged by a model fitted on all labels but those. The models judged have
+       somewhat fewer labels than the one handed back, and share rows with each other, so the figure
+       is rather too low and its interval, which is widened for that (``cross_fitted_score``),
+       approximate.
 
     Nothing is chosen by the outcome. To choose between two classifiers, see
     ``chary.audit.compare``.
@@ -146,16 +162,17 @@ def fit_with_audit(
     >>> y = np.where(X[:, 10] > 0.75, y_true, -1)
     >>> rows = draw(y != -1, 30, random_state=0)
     >>> y[rows] = y_true[rows]  # a person looks at thirty tumours
-    >>> result = fit_with_audit(DiverseEnsembleClassifier(random_state=0), X, y, rows, random_state=0)
+    >>> classifier = DiverseEnsembleClassifier(random_state=0)
+    >>> result = fit_with_audit(classifier, X, y, rows, random_state=0)
     >>> print(result)
     without the audited labels  50.0% (33.8% to 68.9%)  exact
     with them, cross-fitted     100.0% (87.1% to 100.0%)  approximate
 
     What only this example can know, the truth on all other rows:
 
-    >>> rest = y == -1
+    >>> unlabelled = y == -1
     >>> for model in (result.unaudited_model, result.model):
-    ...     print(f"{np.mean(model.predict(X[rest]) == y_true[rest]):.1%}")
+    ...     print(f"{np.mean(model.predict(X[unlabelled]) == y_true[unlabelled]):.1%}")
     48.8%
     95.2%
     """
@@ -165,12 +182,10 @@ def fit_with_audit(
     rows = _audited_rows(audit, labels.labeled)
     unaudited_model = fit_without(estimator, X, labels, rows)
     seed = int(np.random.default_rng(random_state).integers(2**31))
-    folds = [
-        fold
-        for _, fold in KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
-    ]
-    judges: list[tuple[Any, NDArray[np.intp]]] = []
-    after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=judges)
+    splits = KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
+    folds = [places for _, places in splits]
+    fold_models: list[tuple[Any, NDArray[np.intp]]] = []
+    after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=fold_models)
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
         model=fit_without(estimator, X, labels, rows[:0]),
@@ -180,17 +195,171 @@ def fit_with_audit(
         before=predict_held_out(unaudited_model, X, labels, rows),
         after=after.part(order),
         n_folds=len(folds),
-        judges=judges,
+        fold_models=fold_models,
     )
 
 
 def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Check the numbers of the audited rows: two or more different ones, all with a label."""
     rows = np.asarray(audit)
     n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not 2 <= len(rows) == n_different:
+    are_numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
+    if not are_numbers or len(rows) < 2 or len(rows) != n_different:
         raise ValueError(f"audit must hold the numbers of two or more of the {len(labeled)} rows.")
-    if missing := int((~labeled[rows]).sum()):
+    n_unlabeled = int((~labeled[rows]).sum())
+    if n_unlabeled:
         raise ValueError(
-            f"{missing} audited rows have no label in y; put in the answers, leave out skipped rows."
+            f"{n_unlabeled} audited rows have no label in y; put in the answers, leave out skipped "
+            "rows."
         )
     return rows.astype(np.intp)
+
+
+# ---------------------------------------------------------------- what the audit says of the model
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFigures(Audit):
+    """What an audit says of a model.
+
+    ``accuracy`` is that of the model of the given labels alone, which is used if there is no audit;
+    ``classes`` are of the model that has learned from the audit too. Skipped rows are wrong.
+    """
+
+    # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit
+    # is unfinished.
+    after: Score | None
+    balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
+    pairs: dict[tuple[str, str], int]  # audited rows by answer and by that model's label
+    comparison: Comparison | None  # self-trained against supervised; None: not compared
+    rounds: int  # of self-training in the end
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of the answers and of their use, a sentence each."""
+        notes = [*self.answers.notes, *self.answers.warnings]
+        if self.answers.is_unfinished:
+            return [self.answers.unfinished_sentence, *notes]
+        if self.answers.n_skipped:
+            notes.append(f"The {self.answers.n_skipped} skipped rows count as wrong.")
+        if self.comparison is None:
+            return [*notes, f"Rounds of self-training: {self.rounds}, as asked."]
+        outcome = "did not clearly help, so it is off"
+        if self.rounds:
+            outcome = "clearly helped, so it is on"
+        p_value = f"p = {self.comparison.p_value:.2f}"
+        return [*notes, f"On the audit, self-training {outcome} ({p_value})."]
+
+    def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
+        """Count the rows to accept among other rows than those at hand; the thresholds stay."""
+        if self.acceptor is None:
+            return self
+        return replace(self, acceptor=self.acceptor._replace(rest=rest))
+
+
+def audit_figures(
+    result: AuditedResult,
+    X: NDArray[Any],
+    labels: Labels,
+    answers: AuditAnswers,
+    *,
+    correct: NDArray[np.bool_],
+    n_unlabeled: int | None = None,
+    error: float | None = None,
+    comparison: Comparison | None = None,
+    rounds: int = 0,
+) -> AuditFigures:
+    """Say what an audit says of a model that was fitted with it.
+
+    Parameters
+    ----------
+    result : AuditedResult
+    X : array of shape (n, d)
+    labels : Labels
+        Given and audited labels.
+    answers : AuditAnswers
+    correct : array of shape (k,), bool
+        Whether the model decided on before the audit is right on each answered row.
+    n_unlabeled : int, default=None
+        Rows without a label beside the answered ones, if X does not hold all of them.
+    error, comparison, rounds
+        Fields of ``AuditFigures``.
+    """
+    is_correct = np.zeros(len(answers.drawn), dtype=bool)
+    is_correct[~answers.skipped] = correct
+    unlabelled_rows = np.flatnonzero(~labels.labeled)
+    if n_unlabeled is None:
+        n_unlabeled = len(unlabelled_rows)
+
+    after = result.after
+    predictions = after.prediction.astype(str)
+    prediction_of_skipped, confidence_of_skipped = _predict_skipped(result.model, X, answers)
+    unanswered = _histogram(result.model, X, unlabelled_rows)
+    answered = _histogram(result.model, X, answers.rows)
+    figures = AuditFigures(
+        answers=answers,
+        correct=is_correct,
+        population=len(answers.rows) + n_unlabeled,
+        level=_LEVEL,
+        classes={},
+        acceptor=Acceptor(
+            np.round(np.append(after.confidence, confidence_of_skipped), 4),
+            np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
+            unanswered.plus(answered),
+            unanswered,
+            answered,
+        ),
+        error=error,
+        after=None,
+        balanced=None,
+        pairs={},
+        comparison=comparison,
+        rounds=rounds,
+    )
+    if answers.is_unfinished:
+        return figures
+
+    answer_labels = result.labels.astype(str)
+    scores = class_scores(
+        answer_labels,
+        predictions,
+        labels.classes.tolist(),
+        widened(_LEVEL),
+        skipped=prediction_of_skipped,
+    )
+    scores = {name: recall._replace(level=_LEVEL) for name, recall in scores.items()}
+    return replace(
+        figures,
+        classes=scores,
+        after=result.after_score(answers.n_skipped),
+        balanced=balanced_score(scores, len(labels.classes)),
+        pairs=dict(Counter(zip(answer_labels.tolist(), predictions.tolist(), strict=True))),
+    )
+
+
+def compare_models(first: Any, second: Any, X: NDArray[Any], answers: AuditAnswers) -> Comparison:
+    """Compare two models on an audit; if they differ on a skipped row, either may be right."""
+    X_drawn = X[answers.drawn]
+    first_labels = first.predict(X_drawn)
+    second_labels = second.predict(X_drawn)
+    return compare(
+        ~answers.skipped & (first_labels == answers.truth),
+        ~answers.skipped & (second_labels == answers.truth),
+        skipped=answers.skipped & (first_labels != second_labels),
+    )
+
+
+def _predict_skipped(
+    model: Any, X: NDArray[Any], answers: AuditAnswers
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Predict the skipped rows, with confidence; the model has not seen their labels."""
+    rows = answers.drawn[answers.skipped]
+    if len(rows) == 0:
+        return np.empty(0, dtype=object), np.empty(0)
+    return model.predict(X[rows]).astype(str).astype(object), confidence_of(model, X[rows])
+
+
+def _histogram(model: Any, X: NDArray[Any], rows: NDArray[np.intp]) -> ConfidenceHistogram:
+    """Count rows by the confidence of a model."""
+    (confidence,) = in_blocks_of_rows(lambda block: (confidence_of(model, block),), X, rows)
+    return ConfidenceHistogram.of(confidence)

@@ -14,8 +14,9 @@ from sklearn.pipeline import Pipeline
 from chary._words import Parameter, shown
 from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
+from chary.audit.model import AuditFigures
 from chary.audit.origin import DOUBT
-from chary.labelling.audited import AuditFigures, audit_model, merge
+from chary.labelling.audited import audit_model, merge
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import (
     DiagnosedTable,
@@ -191,7 +192,7 @@ def learn(
     if answers is not None:
         if is_automatic:
             choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0)
-        classifier, audit = audit_model(
+        classifier, audit, guesses = audit_model(
             lambda rounds: choice._replace(rounds=rounds).classifier(seed, prior, options.aim),
             X,
             known,
@@ -205,7 +206,6 @@ def learn(
             defaults=defaults,
         )
         choice = choice._replace(rounds=audit.rounds)
-        guesses = audit.guesses
     if guesses is not None:
         notes = [guesses.sentence, *notes]
 
