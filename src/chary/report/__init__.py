@@ -1,25 +1,31 @@
 """What terminals, programs, pages and notebooks show of a result."""
 
-from chary.report.judged_summary import JudgedSummary, summarize_judged
+from chary.report.judged_summary import ChangedLabels, JudgedSummary, summarize_judged
 from chary.report.labels_summary import (
     DiagnosedSummary,
     LabelsSummary,
     summarize,
     summarize_diagnosis,
 )
-from chary.report.next_steps import Hints, quality
+from chary.report.next_steps import AccuracyBar, Hints, quality
 from chary.report.page import render_judged, render_page, templates_of
-from chary.report.plain_data import as_data
+from chary.report.plain_data import AcceptanceSummary, MatrixSummary, Note, ScoreSummary, as_data
 from chary.report.progress import Pace, Progress
 from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
 __all__ = [
+    "AcceptanceSummary",
+    "AccuracyBar",
+    "ChangedLabels",
     "DiagnosedSummary",
     "Hints",
     "JudgedSummary",
     "LabelsSummary",
+    "MatrixSummary",
+    "Note",
     "Pace",
     "Progress",
+    "ScoreSummary",
     "as_data",
     "number_grid",
     "quality",

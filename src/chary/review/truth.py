@@ -8,10 +8,18 @@ from typing import Any, Literal, TypedDict
 from chary.audit.answers import Audit
 from chary.audit.judge import JudgedTable
 from chary.labelling import LabeledTable
-from chary.report import as_data, quality, summarize, summarize_judged
-from chary.report.judged_summary import ChangedLabels
-from chary.report.next_steps import AccuracyBar
-from chary.report.plain_data import AcceptanceSummary, MatrixSummary, Note, ScoreSummary
+from chary.report import (
+    AcceptanceSummary,
+    AccuracyBar,
+    ChangedLabels,
+    MatrixSummary,
+    Note,
+    ScoreSummary,
+    as_data,
+    quality,
+    summarize,
+    summarize_judged,
+)
 from chary.review.state import ConflictError, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
