@@ -1,15 +1,59 @@
 """Labels for the rest of a table: diagnose, learn, score, check and explain."""
 
-from chary.labelling.diagnose import Diagnosis, diagnose_rows, diagnose_table
-from chary.labelling.label import LabeledTable, label_table
-from chary.labelling.score import Predictor, predict_table
+from chary.labelling.audited import AuditFigures
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.labelling.diagnose import (
+    MILD,
+    REPRESENTATIVE,
+    STRONG,
+    UNKNOWN,
+    DiagnosedTable,
+    Diagnosis,
+    diagnose_rows,
+    diagnose_table,
+)
+from chary.labelling.drift import KNOWN, RowComparison, compare_with_reference, count_events
+from chary.labelling.explain import Explainer, explainer
+from chary.labelling.label import SOURCES, LabeledTable, LearnerSettings, label_table
+from chary.labelling.predict_files import (
+    FileTask,
+    LabelledFile,
+    Resources,
+    label_files,
+    plan_files,
+)
+from chary.labelling.rows_to_check import write_rows_to_check
+from chary.labelling.score import Predictor, predict_table, probability_names
 
 __all__ = [
+    "DEFAULTS",
+    "KNOWN",
+    "MILD",
+    "REPRESENTATIVE",
+    "SOURCES",
+    "STRONG",
+    "UNKNOWN",
+    "AuditFigures",
+    "Defaults",
+    "DiagnosedTable",
     "Diagnosis",
+    "Explainer",
+    "FileTask",
     "LabeledTable",
+    "LabelledFile",
+    "LearnerSettings",
     "Predictor",
+    "Resources",
+    "RowComparison",
+    "compare_with_reference",
+    "count_events",
     "diagnose_rows",
     "diagnose_table",
+    "explainer",
+    "label_files",
     "label_table",
+    "plan_files",
     "predict_table",
+    "probability_names",
+    "write_rows_to_check",
 ]

@@ -245,9 +245,7 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
     """Read the labels of a table and of its sheets; some rows must be left to label."""
     target = options.target
     unlabeled = options.unlabeled
-    read = read_target(table, target, **options.target_reading)
-    labels = read.labels
-    notes = read.notes
+    labels, notes = read_target(table, target, **options.target_reading)
 
     # Rows chosen for doubt are not random: their labels are labels like any other.
     if options.checked is not None:
