@@ -607,6 +607,7 @@ def in_blocks(
                 block_bytes += int(bytes_before[start + n] - bytes_before[start])
                 start += n
 
+            # Rows of the batch that are left do not fit.
             is_full = block_rows == n_rows or start < height
             if is_full:
                 yield Batch(_concatenated(pieces), batch.share)

@@ -109,6 +109,7 @@ def _batches(
         end = len(rest)
         if not chunk.last:
             header_end, end = _record_ends(rest)
+            # The first batch needs a record below the header.
             is_incomplete = end == 0 if header else end == header_end
             if is_incomplete:
                 refuse_endless(rest, file.name, n_lines)
