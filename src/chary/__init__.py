@@ -53,6 +53,7 @@ __all__ = [
     "load",
     "predictor",
 ]
+# The files of the public names.
 _HOMES = {
     "method.diverse": ("DiverseEnsembleClassifier",),
     "method.linear": ("LinearDiverseEnsemble",),
@@ -65,14 +66,15 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from the file that defines it, when it is first asked for."""
-    home = next((home for home, names in _HOMES.items() if name in names), None)
-    if home is None:
-        raise AttributeError(f"module 'chary' has no attribute {name!r}")
-    value = getattr(import_module(f"chary.{home}"), name)
-    globals()[name] = value
-    return value
+    """Import a public name from its file when it is first asked for."""
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f"chary.{home}"), name)
+            globals()[name] = value  # the next time it is found without a call
+            return value
+    raise AttributeError(f"module 'chary' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
+    """List the public names, imported or not."""
     return sorted(__all__)

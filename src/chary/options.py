@@ -242,7 +242,7 @@ def switch(**declaration: Any) -> Any:
 
 
 def same_option(command: type[Options], name: str, default: Any) -> Any:
-    """Declare the required option of another command, which this command can do without."""
+    """Declare an option that another command requires, with a default."""
     return field(default=default, metadata={"option": declarations(command)[name]})
 
 
@@ -279,27 +279,23 @@ class Options:
 
     @classmethod
     def of(cls, **parameters: Any) -> Self:
-        """Build options from parameters of a Python call.
-
-        In a list of names one name stands for a list of one, and None for an empty list.
-        """
+        """Build options from parameters of a Python call."""
         values = dict(parameters)
         for name, declaration in declarations(cls).items():
-            if declaration.is_names and name in parameters:
-                value = parameters[name]
-                texts = [value] if isinstance(value, str) else value or ()
-                values[name] = tuple(str(text) for text in texts)
-        prior = parameters.get("class_prior")
-        if isinstance(prior, Mapping):  # the classes of a table are texts
+            if declaration.is_names and name in values:
+                values[name] = _as_names(values[name])
+
+        # The classes of a table are texts.
+        prior = values.get("class_prior")
+        if isinstance(prior, Mapping):
             values["class_prior"] = {_class_name(name): share for name, share in prior.items()}
         return cls(**values)
 
     @classmethod
     def among(cls, parameters: Mapping[str, Any]) -> Self:
         """Build options from those parameters of a Python call that are options."""
-        return cls.of(
-            **{name: parameters[name] for name in declarations(cls) if name in parameters}
-        )
+        declared = declarations(cls)
+        return cls.of(**{name: value for name, value in parameters.items() if name in declared})
 
     @classmethod
     def typed(cls, **texts: Any) -> Self:
@@ -314,11 +310,8 @@ class Options:
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
         """Take over from another command's options all that this command has, too."""
-        shared = {
-            one.name: getattr(options, one.name)
-            for one in fields(cls)
-            if hasattr(options, one.name)
-        }
+        known = {one.name for one in fields(cls)}
+        shared = {name: value for name, value in vars(options).items() if name in known}
         return cls(**{**shared, **changes})
 
     @classmethod
@@ -332,6 +325,7 @@ class Options:
         for name, declaration in declarations(cls).items():
             texts = remembered.get(name)
             if texts and declaration.in_sheets:
+                # Another version of chary may have written the sheet, with other options.
                 with suppress(ValueError, TypeError):
                     values[name] = _from_sheet(texts, declaration, flag_of(name))
         return cls(**{**values, **given})
@@ -351,8 +345,8 @@ class Options:
 
     def as_typed(self) -> dict[str, Any]:
         """Write what was chosen, by name: a text, a list of them, or True for a switch."""
-        defaults = {one.name: one.default for one in fields(self)}
         typed = {}
+        defaults = {one.name: one.default for one in fields(self)}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
             if value != defaults[name]:
@@ -393,6 +387,15 @@ def _from_sheet(texts: object, declaration: Declaration, flag: str) -> Any:
     if typed_as is Path and not is_on_this_machine(texts):
         raise ValueError
     return declaration.read(int(texts) if typed_as is int else texts, flag)
+
+
+def _as_names(value: Any) -> Names:
+    """Make a tuple of texts; one text stands for a list of one, and None for an empty list."""
+    if value is None:
+        return ()
+    if isinstance(value, (str, os.PathLike)):
+        value = [value]
+    return tuple(str(text) for text in value)
 
 
 def _class_name(value: Any) -> str:
