@@ -1,6 +1,5 @@
 """Labels for the rest of a table: diagnose, learn, score, check and explain."""
 
-from chary.labelling.audited import AuditFigures
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import (
     MILD,
@@ -33,7 +32,6 @@ __all__ = [
     "SOURCES",
     "STRONG",
     "UNKNOWN",
-    "AuditFigures",
     "Defaults",
     "DiagnosedTable",
     "Diagnosis",

@@ -211,9 +211,9 @@ def _label_batches(
             end = start + table.n_numbers
 
             # The rows of this batch that were learned from: among these, and within the batch.
-            known = slice(*np.searchsorted(numbers, [start, end]))
-            places = table.places_of(numbers[known] - start)
-            rows = _label_batch(fit, probs, confidence, known, places)
+            learned = slice(*np.searchsorted(numbers, [start, end]))
+            places = table.places_of(numbers[learned] - start)
+            rows = _label_batch(fit, probs, confidence, learned, places)
             if fit.options.explain:
                 features = X if source is None else preparation.transform_part(frame)
                 new = np.flatnonzero(rows.source != GIVEN)
@@ -258,27 +258,27 @@ def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> I
 
 
 def _label_batch(
-    fit: Fit, probs: Floats, confidence: Floats, known: slice, places: NDArray[np.intp]
+    fit: Fit, probs: Floats, confidence: Floats, learned: slice, places: NDArray[np.intp]
 ) -> LabeledRows:
     """Label the rows of a batch; given labels stay, and so do those that were learned from.
 
-    ``known`` are the rows that were learned from, which are at ``places`` of the batch.
+    ``learned`` are the rows that were learned from, which are at ``places`` of the batch.
     """
     classes = fit.labels.classes
     classifier = fit.model[-1]
     given_codes = np.full(len(probs), -1)
-    given_codes[places] = fit.labels.codes[known]
+    given_codes[places] = fit.labels.codes[learned]
     is_given = given_codes >= 0
     predicted_codes = np.where(is_given, given_codes, probs.argmax(axis=1))
 
     codes = predicted_codes.copy()
     source = np.full(len(codes), PREDICTED, dtype=object)
-    is_learned = classifier.labeled_iter_[known] > 0
+    is_learned = classifier.labeled_iter_[learned] > 0
     source[places[is_learned]] = LEARNED
     source[is_given] = GIVEN
     # Another aim comes after the rounds of self-training, and is for every row.
     if classifier.aim == ACCURACY:
-        accepted = classifier.transduction_[known][is_learned].astype(str)
+        accepted = classifier.transduction_[learned][is_learned].astype(str)
         codes[places[is_learned]] = np.searchsorted(classes, accepted)
     return LabeledRows(
         codes=codes,
@@ -307,27 +307,22 @@ class LabeledRows:
 
     def subset(self, places: NDArray[np.intp]) -> LabeledRows:
         """Select rows by their places."""
-        return LabeledRows(
-            codes=self.codes[places],
-            confidence=self.confidence[places],
-            source=self.source[places],
-            confirmed=self.confirmed[places],
-            why=None if self.why is None else self.why[places],
-            probs=None if self.probs is None else self.probs[places],
-        )
+        columns = {
+            name: column[places] for name, column in vars(self).items() if column is not None
+        }
+        return LabeledRows(**columns)
 
     @classmethod
     def concatenate(cls, parts: Sequence[LabeledRows]) -> LabeledRows:
         """Join the rows of several parts."""
-        columns: list[Any] = []
-        for values in zip(*(vars(part).values() for part in parts), strict=True):
-            if values[0] is None:
-                columns.append(None)
-            elif isinstance(values[0], pl.Series):
-                columns.append(pl.concat(values))
-            else:
-                columns.append(np.concatenate(values))
-        return cls(*columns)
+        columns: dict[str, Any] = {}
+        for name, first in vars(parts[0]).items():
+            values = [getattr(part, name) for part in parts]
+            if isinstance(first, pl.Series):
+                columns[name] = pl.concat(values)
+            elif first is not None:
+                columns[name] = np.concatenate(values)
+        return cls(**columns)
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,8 @@ class PriorFigures(NamedTuple):
 class TableLabels(NamedTuple):
     """The labels of a table, read from its target and from sheets; both kinds know every class."""
 
-    given: Labels  # without the audited rows
-    known: Labels  # with them
+    given_labels: Labels  # without the audited rows
+    all_labels: Labels  # with them
     answers: AuditAnswers | None  # of the audit
     notes: list[str]  # on how the target was read, a sentence each
 
@@ -126,7 +126,7 @@ def learn(
         raise TableError(
             f"{Parameter('aim', str(options.aim))} is not known; give {' or '.join(AIMS)}."
         )
-    given, known, answers, notes = read_labels(table, options)
+    given_labels, all_labels, answers, notes = read_labels(table, options)
     notes = [*table.notes, *notes]
     seed = options.seed or 0
     target = options.target
@@ -134,12 +134,12 @@ def learn(
 
     step("Comparing labelled and unlabelled rows")
     diagnosis = replace(
-        compare_rows(prepared, given, seed, defaults),
+        compare_rows(prepared, given_labels, seed, defaults),
         audited=answers is not None,
-        n_unlabeled=table.n_rows - int(given.labeled.sum()),
+        n_unlabeled=table.n_rows - int(given_labels.labeled.sum()),
     )
     compared = prepared.preparation.features()
-    diagnosed(DiagnosedTable(table, target, given, prepared, diagnosis, notes))
+    diagnosed(DiagnosedTable(table, target, given_labels, prepared, diagnosis, notes))
 
     # The rules of docs/explanation/defaults.md, in its order.
     step("Training")
@@ -147,17 +147,17 @@ def learn(
     is_automatic = options.learner == AUTO
     if is_automatic:
         beyond = leave_out_columns_beyond_labels(
-            prepared, given, known.labeled, diagnosis, defaults, seed
+            prepared, given_labels, all_labels.labeled, diagnosis, defaults, seed
         )
         prepared = prepared.without(beyond.notes if beyond else {})
-        texts = leave_out_useless_texts(prepared, given, defaults, seed)
+        texts = leave_out_useless_texts(prepared, given_labels, defaults, seed)
         prepared = prepared.without(texts.notes if texts else {})
         findings = [beyond, texts]
     X = prepared.X
-    prior = prior_of_part(options.class_prior, given, table.n_rows)
+    prior = prior_of_part(options.class_prior, given_labels, table.n_rows)
     fitted = fit_learner(
         X,
-        given,
+        given_labels,
         diagnosis,
         learner=options.learner,
         rounds=options.rounds,
@@ -176,13 +176,13 @@ def learn(
         ]
 
     step("Checking against held-out labels")
-    predictions, fold_models = _hold_out(fitted, X, given, options, table.n_rows)
+    predictions, fold_models = _hold_out(fitted, X, given_labels, options, table.n_rows)
     guess_column = None
     guesses = None
     if is_automatic and options.class_prior is None and options.aim == ACCURACY:
-        guess_column = find_guess_column(prepared, table, known, defaults)
+        guess_column = find_guess_column(prepared, table, all_labels, defaults)
     if guess_column is not None and fold_models:
-        kept = guess_column.predict_held_out(fold_models, X, given)
+        kept = guess_column.predict_held_out(fold_models, X, given_labels)
         guesses = compare_guesses(guess_column, predictions, kept, False, defaults)
         if guesses.kept:
             classifier = guess_column.keep(classifier)
@@ -195,12 +195,12 @@ def learn(
         classifier, audit, guesses = audit_model(
             lambda rounds: choice._replace(rounds=rounds).classifier(seed, prior, options.aim),
             X,
-            known,
+            all_labels,
             answers,
             unaudited=classifier,
             rounds=options.rounds,
             error=options.error,
-            n_unlabeled=table.n_rows - int(known.labeled.sum()),
+            n_unlabeled=table.n_rows - int(all_labels.labeled.sum()),
             guess_column=guess_column,
             seed=seed,
             defaults=defaults,
@@ -211,7 +211,7 @@ def learn(
 
     # A report and a model file tell the class shares that were given, not those of the sample.
     if prior is not options.class_prior:
-        told = ClassPrior.of(options.class_prior, known, n_rows=table.n_rows)
+        told = ClassPrior.of(options.class_prior, all_labels, n_rows=table.n_rows)
         classifier.class_prior = options.class_prior
         classifier.class_prior_ = told.shares
     pipeline = Pipeline([("prepare", prepared.preparation), ("classify", classifier)])
@@ -223,7 +223,7 @@ def learn(
         options=options,
         defaults=defaults,
         findings=[finding for finding in (*findings, *fitted.findings) if finding is not None],
-        labels=known,
+        labels=all_labels,
         diagnosis=diagnosis,
         compared=compared,
         choice=choice,
@@ -235,7 +235,9 @@ def learn(
             classifier.class_prior_ is not None,
         ),
         guesses=guesses,
-        explainer=explainer(classifier, prepared.preparation, X, np.flatnonzero(~known.labeled)),
+        explainer=explainer(
+            classifier, prepared.preparation, X, np.flatnonzero(~all_labels.labeled)
+        ),
         notes=notes,
     )
     return fit, X
@@ -274,13 +276,13 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
             "your labels has, so the shares given for the known ones cannot be right; leave "
             f"{Parameter('class_prior')} out."
         )
-    given, known = merge(labels, answers)
-    if known.labeled.all():
+    given_labels, all_labels = merge(labels, answers)
+    if all_labels.labeled.all():
         raise TableError(
             f"With the audit every row of column {shown(target)} has a label; nothing is left to "
             "label."
         )
-    return TableLabels(given, known, answers, notes)
+    return TableLabels(given_labels, all_labels, answers, notes)
 
 
 def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
@@ -426,7 +428,7 @@ def fit_learner(
 
 
 def _hold_out(
-    fitted: FittedLearner, X: NDArray[Any], given: Labels, options: LabelOptions, n_rows: int
+    fitted: FittedLearner, X: NDArray[Any], labels: Labels, options: LabelOptions, n_rows: int
 ) -> tuple[HeldOut, FoldModels]:
     """Predict the given labels by models without them, as the table is labelled without an audit.
 
@@ -436,10 +438,10 @@ def _hold_out(
     choice = fitted.choice
     out_of_fold = fitted.out_of_fold
     if out_of_fold is None:
-        rows = rows_to_hold_out(X, given, choice.learner.held_out_rows, seed)
+        rows = rows_to_hold_out(X, labels, choice.learner.held_out_rows, seed)
     else:
         rows = out_of_fold.rows
-    sample = given.subset(rows)
+    sample = labels.subset(rows)
     prior = prior_of_part(options.class_prior, sample, n_rows)
     classifier = choice.classifier(seed, prior, options.aim)
 

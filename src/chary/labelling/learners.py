@@ -68,17 +68,12 @@ class Learner(NamedTuple):
 
 def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
     """List the learners by name."""
-    learner = partial(
-        Learner,
-        policy=RisingShare(max_rows=defaults.accepted_rows),
-        confidence="max_probability",
-        most_rows=defaults.fit_rows,
-        held_out_rows=defaults.held_out_rows,
-    )
+    numbers = defaults.mixture
     return {
-        MIXED: learner(
+        MIXED: _learner(
             "a linear model, randomised trees and boosting",
-            _mixture_class(defaults.mixture),
+            _mixture_class(numbers),
+            defaults,
             confidence="purity",
             unlike=True,
         ),
@@ -90,40 +85,54 @@ def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
             most_rows=None,
             held_out_rows=defaults.network_held_out_rows,
         ),
-        LINEAR: learner(
-            "logistic regression", partial(_alone, LINEAR, linear_model, defaults.mixture)
+        LINEAR: _learner(
+            "logistic regression", partial(_alone, LINEAR, linear_model(numbers)), defaults
         ),
-        BOOSTING: learner(
-            "gradient boosting", partial(_alone, BOOSTING, boosted_trees, defaults.mixture)
+        BOOSTING: _learner(
+            "gradient boosting", partial(_alone, BOOSTING, boosted_trees(numbers)), defaults
         ),
     }
 
 
-def learner_of(given: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learner]:
+def learner_of(learner: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learner]:
     """Look up a learner by name, or make one of a classifier; the latter's name is "own".
 
     A classifier of scikit-learn's kind is fitted on the labelled rows, and on the others if it has
     a parameter ``unlabeled``. Anything else is refused.
     """
-    known = learners(defaults)
-    if isinstance(given, str) and given in known:
-        return given, known[given]
-    if isinstance(given, str | type) or not hasattr(given, "fit") or not is_classifier(given):
+    table = learners(defaults)
+    if isinstance(learner, str) and learner in table:
+        return learner, table[learner]
+    is_object = hasattr(learner, "fit") and not isinstance(learner, type)
+    if not is_object or not is_classifier(learner):
         raise TableError(
-            f"There is no learner {shown(given)}; pass {Parameter('learner', AUTO)}, one of "
-            f"{listed([repr(name) for name in known])}, or a classifier of scikit-learn's kind."
+            f"There is no learner {shown(learner)}; pass {Parameter('learner', AUTO)}, one of "
+            f"{listed([repr(name) for name in table])}, or a classifier of scikit-learn's kind."
         )
-    learner = Learner(
-        type(given).__name__,
-        partial(_clone_of, given),
+    confidence = "max_probability"
+    if hasattr(learner, "predict_head_proba"):
+        confidence = "t_similarity"
+    words = type(learner).__name__
+    return "own", _learner(words, partial(_clone_of, learner), defaults, confidence)
+
+
+def _learner(
+    words: str,
+    estimator: Callable[..., Any],
+    defaults: Defaults,
+    confidence: str = "max_probability",
+    unlike: bool = False,
+) -> Learner:
+    """Make a learner whose cost does not grow with the unlabelled rows."""
+    return Learner(
+        words,
+        estimator,
         policy=RisingShare(max_rows=defaults.accepted_rows),
-        confidence="max_probability",
+        confidence=confidence,
         most_rows=defaults.fit_rows,
         held_out_rows=defaults.held_out_rows,
+        unlike=unlike,
     )
-    if hasattr(given, "predict_head_proba"):
-        learner = learner._replace(confidence="t_similarity")
-    return "own", learner
 
 
 def _mixture_class(numbers: MixtureDefaults) -> type[MixedEnsembleClassifier]:
@@ -137,11 +146,9 @@ def _mixture_class(numbers: MixtureDefaults) -> type[MixedEnsembleClassifier]:
     return OtherMixture
 
 
-def _alone(
-    name: str, make: Callable[[MixtureDefaults], Any], numbers: MixtureDefaults, random_state: int
-) -> MixedEnsembleClassifier:
+def _alone(name: str, classifier: Any, random_state: int) -> MixedEnsembleClassifier:
     """Make a mixture of one member, which prepares its columns with all rows."""
-    return MixedEnsembleClassifier([(name, make(numbers))], random_state=random_state)
+    return MixedEnsembleClassifier([(name, classifier)], random_state=random_state)
 
 
 def _clone_of(classifier: Any, random_state: int) -> Any:

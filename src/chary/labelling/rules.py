@@ -64,7 +64,7 @@ class Lean(Finding):
 def leave_out_columns_beyond_labels(
     prepared: Prepared,
     labels: Labels,
-    known: NDArray[np.bool_],
+    has_label: NDArray[np.bool_],
     diagnosis: Diagnosis,
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
@@ -87,8 +87,8 @@ def leave_out_columns_beyond_labels(
     prepared : Prepared
     labels : Labels
         As given, without an audit's.
-    known : array of shape (n,), bool
-        Rows with a label, those of an audit too.
+    has_label : array of shape (n,), bool
+        Given labels and those of an audit too.
     diagnosis : Diagnosis
     defaults : Defaults, default=DEFAULTS
     seed : int, default=0
@@ -97,15 +97,14 @@ def leave_out_columns_beyond_labels(
     if not defaults.is_on(rule) or diagnosis.verdict != STRONG:
         return None
     rng = np.random.default_rng(seed)
-    others = draw_at_most(np.flatnonzero(~known), defaults.coverage_rows, rng)
-    rows = np.sort(np.concatenate([np.flatnonzero(known), others]))
+    others = draw_at_most(np.flatnonzero(~has_label), defaults.coverage_rows, rng)
+    rows = np.sort(np.concatenate([np.flatnonzero(has_label), others]))
     X = prepared.X[rows]
-    is_known = known[rows]
 
     columns = _columns_of_features(prepared)  # (d,)
     shares_beyond = {}
     for name in dict.fromkeys(columns.tolist()):
-        shares_beyond[name] = _share_beyond(X[:, columns == name], is_known, defaults)
+        shares_beyond[name] = _share_beyond(X[:, columns == name], has_label[rows], defaults)
     suspects = {
         name: share for name, share in shares_beyond.items() if share >= defaults.beyond_share
     }
@@ -162,12 +161,12 @@ def _columns_of_features(prepared: Prepared) -> NDArray[Any]:
     return np.array([feature.column for feature in prepared.preparation.features()])
 
 
-def _share_beyond(X: NDArray[Any], known: NDArray[np.bool_], defaults: Defaults) -> float:
+def _share_beyond(X: NDArray[Any], has_label: NDArray[np.bool_], defaults: Defaults) -> float:
     """Return the share of other rows that a tree puts into leaves without a label."""
-    leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(known) / known.sum()))
-    tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, known)
+    leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(has_label) / has_label.sum()))
+    tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, has_label)
     leaves = tree.apply(X)
-    return float(np.mean(~np.isin(leaves[~known], leaves[known])))
+    return float(np.mean(~np.isin(leaves[~has_label], leaves[has_label])))
 
 
 def _distance_of_shares(X: NDArray[Any], labels: Labels, defaults: Defaults, seed: int) -> float:
