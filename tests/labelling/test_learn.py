@@ -96,11 +96,9 @@ def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_i
     X, labels = two_ends(noise)
     model = SimpleNamespace(predict=lambda X: np.full(len(X), "b"))
     found = fit_learner(X, labels, diagnosis(MILD)).out_of_fold
-    shares = np.bincount(labels.codes[labels.labeled]) / labels.labeled.sum()
-    codes = found.predicted(0.0, np.log(shares))
-    assert (collapse(model, X, labels, codes) is None) is noise
+    assert (collapse(model, X, labels, found.predicted) is None) is noise
     even = SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X)))
-    assert collapse(even, X, labels, codes) is None
+    assert collapse(even, X, labels, found.predicted) is None
 
 
 def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():

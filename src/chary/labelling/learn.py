@@ -191,6 +191,7 @@ def learn(
     audit = None
     if answers is not None:
         if is_automatic:
+            # With an audit the mixture has its own weights: docs/explanation/bias.md has figures.
             choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0)
         classifier, audit, guesses = audit_model(
             lambda rounds: choice._replace(rounds=rounds).classifier(seed, prior, options.aim),
@@ -318,6 +319,7 @@ class Choice(NamedTuple):
     rounds: int
     why: str = ""  # half a sentence, if a rule chose it by what the labels are like
     lean: float = 0.0  # of the mixture towards the commonest class
+    finding: Finding | None = None  # of the rule that chose it before anything was fitted
 
     def classifier(
         self, seed: int, class_prior: Any = None, aim: str = ACCURACY
@@ -355,15 +357,17 @@ def choose_learner(
     defaults : Defaults, default=DEFAULTS
     """
     why = ""
+    finding = None
     if learner == AUTO:
         learner = MIXED
-        if boost_many_labels(diagnosis.n_labeled, defaults):
-            learner = BOOSTING
-            why = f"there are more than {defaults.max_mixture_labels:,} labels"
+        finding = boost_many_labels(diagnosis.n_labeled, defaults)
+    if finding is not None:
+        learner = BOOSTING
+        why = f"there are more than {defaults.max_mixture_labels:,} labels"
     name, chosen = learner_of(learner, defaults)
     if rounds is None:
         rounds = defaults.network_rounds if name == NETWORK else 0
-    return Choice(name, chosen, rounds, why)
+    return Choice(name, chosen, rounds, why, finding=finding)
 
 
 def fit_learner(
@@ -383,7 +387,8 @@ def fit_learner(
     # A class that only the audit found is not learned here.
     labels = drop_empty_classes(labels)
     if learner != AUTO or choice.name != MIXED:
-        return FittedLearner(choice, choice.classifier(seed, class_prior, aim).fit(X, labels))
+        classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
+        return FittedLearner(choice, classifier, None, (choice.finding,))
 
     # The mixture: labels that are held out in turn say how much each member counts.
     out_of_fold = predict_out_of_fold(choice.learner, X, labels, seed)
@@ -397,12 +402,12 @@ def fit_learner(
     # Class shares or an aim of the user's say how common a class should be.
     leaning = None
     lean = 0.0
-    class_counts = np.bincount(labels.codes[labels.labeled])
-    log_shares = np.log(class_counts / class_counts.sum())
     if class_prior is None and aim == ACCURACY:
         leaning = lean_to_commonest_class(out_of_fold, labels, defaults)
     if leaning is not None:
         lean = leaning.amount
+        class_counts = np.bincount(labels.codes[labels.labeled])
+        log_shares = np.log(class_counts / class_counts.sum())
         for model, _ in out_of_fold.fold_models:
             model.class_bias_ = lean * log_shares
 
@@ -413,9 +418,8 @@ def fit_learner(
     # Class shares that are known keep a collapse from happening.
     collapse = None
     if class_prior is None:
-        out_of_fold_codes = out_of_fold.predicted(lean, log_shares)
         collapse = hand_over_to_network(
-            classifier.estimator_, X, labels, out_of_fold_codes, diagnosis, defaults, seed
+            classifier.estimator_, X, labels, out_of_fold.predicted, diagnosis, defaults, seed
         )
     findings = (weighing, leaning, collapse)
     if collapse is None:

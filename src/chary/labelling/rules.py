@@ -245,14 +245,13 @@ class OutOfFold(NamedTuple):
         weights = self.fold_models[0][0].weights_
         return np.einsum("m,kmc->kc", weights, self.logits)
 
-    def predicted(self, lean: float, log_shares: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Predict class codes (k,) for the labels that were held out."""
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        """Class codes (k,) predicted for the labels that were held out."""
         if not self.fold_models:
             return self.codes
-        scores = self.scores
-        if lean:
-            scores = scores + lean * log_shares
-        return scores.argmax(axis=1)
+        class_bias = self.fold_models[0][0].class_bias_
+        return (self.scores + class_bias).argmax(axis=1)
 
 
 def predict_out_of_fold(learner: Learner, X: NDArray[Any], labels: Labels, seed: int) -> OutOfFold:
