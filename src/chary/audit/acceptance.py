@@ -1,4 +1,4 @@
-"""Which rows can be accepted with at most a share of wrong labels, by their confidence and an audit."""
+"""Which rows can be accepted with at most a share of wrong labels, by confidence and an audit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def accept_threshold(
     procedure (Wiens, 2003; the graphs of Bretz et al., 2009): each has its own part of the risk 1 -
     level, and one that is passed hands what it had on to the next laxer one,
 
-    .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad \sum_t v_t = 1.
+    .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad
+              \sum_t v_t = 1.
 
     The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the
     start: the strictest threshold with enough audited rows to be passed if all of them are right,

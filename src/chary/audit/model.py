@@ -1,4 +1,4 @@
-"""Fitting a model with an audit, and what the audit says of it: before it learned from it, and after."""
+"""Fitting a model with an audit, and what the audit says of it, before and after it learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sheet says of where it comes from: the table, how it was read, and how the rows were drawn."""
+"""What a sheet says of where it comes from: the table, how to read it, how rows were drawn."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _as_json(cell: dict[str, Any]) -> str:
     return json.dumps(cell, ensure_ascii=False)
 
 
-# ---------------------------------------------------------------- values that a person may have edited
+# ------------------------------------------------------------ values that a person may have edited
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -181,7 +181,7 @@ def _token(place: int, n_drawn: int, number: int, checksum: str, chosen: str) ->
     return f"{row} of x{digest[:10]}"
 
 
-# ---------------------------------------------------------------- the rows of a sheet that came back
+# ------------------------------------------------------------ the rows of a sheet that came back
 
 
 class SheetRow(NamedTuple):
@@ -212,8 +212,8 @@ class SheetRows(NamedTuple):
         if n_removed:
             are = "is" if n_removed == 1 else "are"
             raise TableError(
-                f"{counted(n_removed, 'row')} of the draw {are} not in {name}; put what was removed "
-                "back, even without a label."
+                f"{counted(n_removed, 'row')} of the draw {are} not in {name}; put what was "
+                "removed back, even without a label."
             )
 
 
@@ -281,9 +281,9 @@ def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDO
             row.place, row.n_drawn, row.number + 1, next(checksums), chosen
         ):
             raise TableError(
-                f"{sheet.name} does not match {cells.name} (row {row.line}): the table has changed, "
-                f"or column {shown(ROW)} was edited; use the original table, restore the column, or "
-                "draw a new sheet."
+                f"{sheet.name} does not match {cells.name} (row {row.line}): the table has "
+                f"changed, or column {shown(ROW)} was edited; use the original table, restore the "
+                "column, or draw a new sheet."
             )
 
     by_place = _by_place(rows, sheet)

@@ -46,7 +46,7 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
 def sample_of_table(
     source: Source, target: str, k: int, *, checksum: bool = False, **options: Any
 ) -> Table:
-    """Sample rows as ``chary.tables.sampling.sample_rows``, with the checksum of all if asked for."""
+    """Sample rows as ``sample_rows`` does, with the checksum of all rows if asked for."""
     if not checksum:
         return sample_rows(source, target, k, **options)
     digest = TableDigest(target)

@@ -1,4 +1,4 @@
-"""The commands ``chary audit draw`` and ``chary audit fill``: random rows, and a person's labels for them."""
+"""The commands ``chary audit draw`` and ``fill``: random rows, and a person's labels for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from chary.audit.filling import Filling, Stopping
     from chary.audit.origin import SheetOrigin
 
-_UNDO, _SKIP, _NAME, _QUIT = "usnq"  # on the page, too; ``CLASS_KEYS`` has the others
+# Keys, on the page too; ``CLASS_KEYS`` has those of classes.
+_UNDO = "u"
+_SKIP = "s"
+_NAME = "n"
+_QUIT = "q"
 _ESCAPE = "\x1b"
 _MOST_CELLS = 60  # of a row, a line each; a terminal scrolls
 
@@ -46,19 +50,18 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
-    table, large = console.open_table(file, replace(options, format=None)), None
-    target, reading = options.target, options.target_reading
-    if not isinstance(table, Table):
-        large, table = (
-            table,
-            sample_of_table(
-                table, target, 1, **reading, max_bytes=table.memory // 3, checksum=True
-            ),
-        )
+    opened = console.open_table(file, replace(options, format=None))
+    target = options.target
+    reading = options.target_reading
+    source = None
+    if isinstance(opened, Table):
+        table = rows_that_count(opened)
     else:
-        table = rows_that_count(table)
+        source = opened
+        room = source.memory // 3
+        table = sample_of_table(source, target, 1, **reading, max_bytes=room, checksum=True)
     labels = target_labels(table, target, **reading)
-    pool = unlabelled_rows(table, target, labels, source=large, **options.for_sheet)
+    pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
     console.require_free([path], force=True)
     make_folders([path])
@@ -74,31 +77,37 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
 
 
 def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
-    """What was drawn, or added to what was there; what to do with it, and what it will tell."""
+    """Say what was drawn, what to do with it, and what it will tell."""
     from chary.audit import interval
 
     k = drawn.n_drawn
-    low, high = map(percent, interval(round(0.9 * k), k))
-    named = named_columns(classes)
-    there = f"Drew {k} of {n_open:,} {of_what} at random: {path}"
+    lines = [f"Drew {k} of {n_open:,} {of_what} at random: {path}"]
     if drawn.enlarged:
-        there = (
-            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} {of_what} and "
-            f"keeps its {drawn.n_answered} answers."
-        )
+        lines = [
+            f"{drawn.n_new} more rows were drawn at random. {path} now holds {k} of {n_open:,} "
+            f"{of_what} and keeps its {drawn.n_answered} answers."
+        ]
     if drawn.copy is not None:
-        there += f"\nThe answers that were there before are kept in {drawn.copy}"
+        lines.append(f"The answers that were there before are kept in {drawn.copy}")
     if drawn.hidden:
-        names = named_columns(drawn.hidden)
-        there += f"\nNot on the sheet, because its name or cells may give the label away: {names}. "
-        there += "Show it with --show COLUMN."
+        lines.append(
+            "Not on the sheet, because its name or cells may give the label away: "
+            f"{named_columns(drawn.hidden)}. Show it with --show COLUMN."
+        )
     if drawn.shown:
-        there += f"\nOn the sheet: {named_columns(drawn.shown)}. Hide what gives the label away with --hide COLUMN."
-    console.say(
-        f"{there}\n"
-        f"Label each one ({named}), even if it is hard: a skipped row counts as wrong.\n"
-        f"If, say, {round(0.9 * k)} of {k} are right, accuracy is between {low} and {high} (95% interval).\n"
-    )
+        lines.append(
+            f"On the sheet: {named_columns(drawn.shown)}. Hide what gives the label away with "
+            "--hide COLUMN."
+        )
+    n_right = round(0.9 * k)
+    low, high = interval(n_right, k)
+    lines += [
+        f"Label each one ({named_columns(classes)}), even if it is hard: a skipped row counts as "
+        "wrong.",
+        f"If, say, {n_right} of {k} are right, accuracy is between {percent(low)} and "
+        f"{percent(high)} (95% interval).\n",
+    ]
+    console.say("\n".join(lines))
     console.say(f"Next:  {FillOptions().command([path])}", "bold")
 
 
@@ -118,7 +127,8 @@ def fill_command(file: SHEET, options: FillOptions) -> None:
     from chary.audit.filling import Filling
 
     console.heed_interrupts()
-    filling, stopping = Filling(file), None
+    filling = Filling(file)
+    stopping = None
     if options.until_width is not None:
         stopping = _stopping(filling, options)
         filling.mark_stopping()
@@ -150,19 +160,20 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
     from chary.tables import open_source
     from chary.tables.source import flattened
 
-    origin, path = filling.origin, filling.path
+    origin = filling.origin
+    path = filling.path
     if not origin.judged:
         raise ValueError(
-            f"{path} was drawn to train a model, whose labels are not there yet; when it is enough can be told of "
-            "a sheet of chary judge alone."
+            f"{path} was drawn to train a model, whose labels are not there yet; when it is enough "
+            "can be told of a sheet of chary judge alone."
         )
     reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     tables = list(options.table) or tables_beside(path, origin)
     if tables is None:
         named = listed([shown(name, 200) for name in origin.tables])
         raise ValueError(
-            f"{path} says that it was drawn from {named}, and there is no such file beside it (links are not "
-            "followed); pass the table with --table FILE."
+            f"{path} says that it was drawn from {named}, and there is no such file beside it "
+            "(links are not followed); pass the table with --table FILE."
         )
     scan = flattened(open_source(tables, **reading))
     numbers = [row.number for row in filling.rows]
@@ -175,7 +186,10 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
 
 
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
-    """Write what to type once a sheet is filled in; ``tables`` are what the user says it was drawn from."""
+    """Write the command for a sheet that is filled in.
+
+    ``tables`` are those that the user says it was drawn from.
+    """
     from chary.audit.origin import DOUBT, tables_beside
 
     about: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
@@ -185,14 +199,18 @@ def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) 
     if origin.judged:
         judged = JudgeOptions.kept(origin.options, labels=origin.judged, audit=sheet, **about)
         return judged.command(files)
-    about |= (
-        {"checked": sheet, "check_sheet": False} if origin.chosen == DOUBT else {"audit": sheet}
-    )
+    if origin.chosen == DOUBT:
+        about |= {"checked": sheet, "check_sheet": False}
+    else:
+        about["audit"] = sheet
     return LabelOptions.kept(origin.options, target=origin.target, **about).command(files)
 
 
 def _likely_table(table: str, sheet: Path) -> str:
-    """Guess where a table is that a sheet names; a share or a device, which a stranger may have named, is not."""
+    """Guess where a table is that a sheet names.
+
+    A stranger may have named a share or a device; that is not looked at.
+    """
     name = re.split(r"[/\\]", table)[-1] or f"{sheet.name.partition('.')[0]}.csv"
     if table and is_on_this_machine(table) and (table == "-" or os.path.exists(table)):
         return table
@@ -205,18 +223,18 @@ class Sheet:
     def __init__(self, filling: Filling, stopping: Stopping | None = None) -> None:
         from chary.audit.filling import CLASS_KEYS
 
-        self.filling, self.stopping = filling, stopping
+        self.filling = filling
+        self.stopping = stopping
         self.classes = filling.origin.classes
-        self.keys = dict(
-            zip(CLASS_KEYS, self.classes, strict=False)
-        )  # further classes are chosen by name
+        # Classes beyond the keys are chosen by name.
+        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))
         self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
 
     @property
     def progress(self) -> str:
         """How far the person has come."""
-        done = self.filling
-        return f"{done.n_answered} labelled, {done.n_skipped} skipped, {done.n_left} left"
+        sheet = self.filling
+        return f"{sheet.n_answered} labelled, {sheet.n_skipped} skipped, {sheet.n_left} left"
 
     def work(self) -> None:
         """Ask until all rows have an answer or the person quits."""
@@ -229,13 +247,7 @@ class Sheet:
             key = self._key()
             remark = ""
             if key == _UNDO:
-                at = self.place or len(self.filling.rows) + 1
-                answered = [
-                    place for place, text in enumerate(self.filling.answers[: at - 1], 1) if text
-                ]
-                if answered:
-                    self.place = answered[-1]
-                    remark = self._save(self.place, "")
+                remark = self._undo()
             elif self.place is None or key == _QUIT:
                 return
             elif key not in (_SKIP, _NAME, *self.keys):
@@ -245,6 +257,16 @@ class Sheet:
                 if answer:
                     remark = self._save(self.place, answer)
                     self.place = self.filling.next_empty()
+
+    def _undo(self) -> str:
+        """Take the answer before the row at hand back; return what to say."""
+        place = (self.place or len(self.filling.rows) + 1) - 1
+        while place and not self.filling.answers[place - 1]:
+            place -= 1
+        if not place:
+            return ""
+        self.place = place
+        return self._save(place, "")
 
     def _named(self) -> str:
         """Ask for a class by its name, in upper or lower case, which may be new; empty: back."""
@@ -259,17 +281,19 @@ class Sheet:
         return {folded(known): known for known in self.classes}.get(folded(name), name)
 
     def _key(self) -> str:
+        """Wait for a key; the end of the input quits."""
         try:
-            return typer.getchar().lower() or _QUIT  # nothing: the end of the input
+            return typer.getchar().lower() or _QUIT
         except EOFError:
             return _QUIT
         except OSError:
             raise ValueError(
-                "Filling in needs a terminal; open the file in a spreadsheet instead and fill its target column."
+                "Filling in needs a terminal; open the file in a spreadsheet instead and fill its "
+                "target column."
             ) from None
 
     def _save(self, place: int, answer: str) -> str:
-        """Write an answer, unless somebody else has answered the row since it was shown: return what to say."""
+        """Write an answer, unless the row was answered elsewhere meanwhile; return what to say."""
         from chary.audit.filling import AnsweredElsewhereError
 
         try:
@@ -314,11 +338,11 @@ class Sheet:
     def _keys(self) -> list[str]:
         """List the keys, a line for each class."""
         n_more = len(self.classes) - len(self.keys)
-        other = f"one of {n_more} more classes, by name" if n_more else "another class"
+        by_name = f"one of {n_more} more classes, by name" if n_more else "another class"
         names = {
             **self.keys,
             _SKIP: "skip",
-            _NAME: other,
+            _NAME: by_name,
             _UNDO: "undo",
             _QUIT: "quit and go on later",
         }

@@ -1,4 +1,4 @@
-"""The command ``chary judge``: draw random rows, then say how good labels are by a person's answers for them."""
+"""The command ``chary judge``: how good labels are, by a person's answers for random rows."""
 
 from __future__ import annotations
 
@@ -62,9 +62,11 @@ def judge_command(
 
 
 def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
+    """Draw random rows onto a sheet."""
     if options.require:
         raise ValueError(
-            "--require has a meaning once rows are labelled; leave it out to draw them, or pass --audit."
+            "--require has a meaning once rows are labelled; leave it out to draw them, or pass "
+            "--audit."
         )
     from chary._files import make_folders
     from chary.audit.judge import draw_to_judge
@@ -89,14 +91,15 @@ def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
 def _judge(
     scan: Source, source: Source, files: Sequence[str], options: JudgeOptions
 ) -> tuple[JudgedSummary, Hints, dict[str, Path]]:
-    """Judge, then write the report and, with an error, the table, which takes its name last."""
+    """Judge the labels; write the report and, with an error, the table."""
     from chary.audit.judge import judge_table
     from chary.report import Hints, render_judged, summarize_judged
     from chary.tables import write_table
     from chary.tables.formats import require_writable
     from chary.tables.table import ACCEPT, refuse_taken
 
-    table, folder = scan.table.written_as(options.format), options.folder(scan.table.folder)
+    table = scan.table.written_as(options.format)
+    folder = options.folder(scan.table.folder)
     paths = {"report": folder / f"{table.stem}.judged.html"}
     if options.error is not None:
         paths["judged"] = folder / f"{table.stem}.judged{table.suffix}"
