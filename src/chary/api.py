@@ -25,15 +25,18 @@ from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.sheet import unlabelled_rows
 from chary.labelling import (
     Diagnosis,
+    Explainer,
     LabeledTable,
     Predictor,
+    RowComparison,
+    compare_with_reference,
+    count_events,
     diagnose_table,
+    explainer,
     label_table,
     predict_table,
+    write_rows_to_check,
 )
-from chary.labelling.drift import RowComparison, compare_with_reference, count_events
-from chary.labelling.explain import Explainer, explainer
-from chary.labelling.rows_to_check import write_rows_to_check
 from chary.model_file import model_bytes
 from chary.options import (
     AUDIT_SIZE,
@@ -58,10 +61,21 @@ from chary.report import (
     summarize_diagnosis,
     summarize_judged,
 )
-from chary.tables import Source, Table, TableError, open_source
-from chary.tables.frames import aligned, alone, extended, like
-from chary.tables.source import flattened
-from chary.tables.table import ACCEPT, ADDED_COLUMNS, LABEL, WHY
+from chary.tables import (
+    ACCEPT,
+    ADDED_COLUMNS,
+    LABEL,
+    WHY,
+    Source,
+    Table,
+    TableError,
+    aligned,
+    alone,
+    extended,
+    flattened,
+    like,
+    open_source,
+)
 
 # How to draw rows for an audit, and the frame of what a notebook shows.
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"

@@ -138,8 +138,7 @@ def open_table(files: Sequence[GivenPath], options: LabelOptions | DrawOptions) 
 
     What Polars itself says of a damaged file, before it raises, is not repeated.
     """
-    from chary.tables import open_source
-    from chary.tables.table import free_memory
+    from chary.tables import free_memory, open_source
 
     paths = [os.fspath(file) for file in files]
     memory = options.memory or free_memory() // 2

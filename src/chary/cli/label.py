@@ -71,12 +71,10 @@ class Labelled(NamedTuple):
 def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labelled:
     """Read and label a table, and write the files; a table beyond memory in parts."""
     from chary.audit.drawing import keep_copy
-    from chary.labelling import label_table
-    from chary.labelling.rows_to_check import write_rows_to_check
+    from chary.labelling import label_table, write_rows_to_check
     from chary.model_file import model_bytes
     from chary.report import Hints, render_page, summarize
-    from chary.tables import Table
-    from chary.tables.formats import require_writable
+    from chary.tables import Table, require_writable
 
     with console.steps() as step:
         step("Reading")
@@ -113,9 +111,8 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
 
 def _refuse_wrong_target(table: Table, options: LabelOptions) -> None:
     """Refuse a target without labels, and columns with the names of new ones."""
-    from chary.labelling.score import probability_names
-    from chary.tables.table import refuse_taken
-    from chary.tables.target import target_labels
+    from chary.labelling import probability_names
+    from chary.tables import refuse_taken, target_labels
 
     labels = target_labels(table, options.target, **options.target_reading)
     if options.probabilities:

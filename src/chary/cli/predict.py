@@ -20,8 +20,7 @@ from chary.cli import console
 from chary.options import PredictOptions
 
 if TYPE_CHECKING:
-    from chary.labelling.predict_files import FileTask, LabelledFile, Resources
-    from chary.labelling.score import Predictor
+    from chary.labelling import FileTask, LabelledFile, Predictor, Resources
 
 TABLES = Annotated[
     list[str],
@@ -67,9 +66,8 @@ def predict_command(
     Several files, a folder or a pattern give one output each. After an interruption run the same
     command again: files that have their output are not labelled twice.
     """
-    from chary.labelling.predict_files import LabelledFile, Resources, plan_files
-    from chary.labelling.score import Predictor
-    from chary.tables.table import free_memory
+    from chary.labelling import LabelledFile, Predictor, Resources, plan_files
+    from chary.tables import free_memory
 
     predictor = Predictor.from_file(
         model_file, probabilities=options.probabilities, threshold=options.threshold
@@ -129,7 +127,7 @@ def _label(
     predictor: Predictor, tasks: Sequence[FileTask], resources: Resources, scheduler: str | None
 ) -> list[LabelledFile | Exception]:
     """Label files, with a bar on a terminal."""
-    from chary.labelling.predict_files import label_files
+    from chary.labelling import label_files
 
     n_bytes = {task.source: os.path.getsize(task.source) for task in tasks}
     bytes_done = dict.fromkeys(n_bytes, 0.0)
@@ -199,7 +197,7 @@ def _show(summary: PredictSummary) -> None:
 
 def _new_rows_notes(new_rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Write a sentence on each file with unlike rows, and one on all other files."""
-    from chary.labelling.drift import KNOWN
+    from chary.labelling import KNOWN
 
     if len(new_rows) == 1:
         return [comparison["sentence"] for comparison in new_rows.values()]
