@@ -144,7 +144,8 @@ def example_model() -> tuple[Pipeline, pl.DataFrame]:
 
 def parsed(data: bytes) -> tuple[Any, dict[str, Any], str]:
     """Read the description, the arrays and the format of a model file."""
-    metadata = model_file._metadata(data)
+    header, _ = model_file._read_header(data)
+    metadata = header["__metadata__"]
     return (
         json.loads(metadata["description"]),
         dict(safetensors.numpy.load(data)),
