@@ -95,7 +95,8 @@ def main() -> None:
     images = torch.as_tensor(data.X / data.X.max()).float()
     digits = torch.as_tensor(data.y.astype(int))
     print(
-        f"Test accuracy on {N_TEST} images after {arguments.steps} steps, unlabelled images brighter by {BRIGHTER}"
+        f"Test accuracy on {N_TEST} images after {arguments.steps} steps, unlabelled images "
+        f"brighter by {BRIGHTER}"
     )
     print("seed    none     old     new  new equals none to the bit")
     accuracies = []

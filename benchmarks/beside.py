@@ -75,7 +75,9 @@ def main(other: str, repeats: int) -> None:
         for n in (1, 2)
     )
     print(
-        f"\nlabel, 4,000 rows, this version: CPU with two BLAS and OpenMP threads {two / one:.2f} times one"
+        "\n"
+        f"label, 4,000 rows, this version: CPU with two BLAS and OpenMP threads {two / one:.2f} "
+        "times one"
     )
 
 

@@ -50,7 +50,8 @@ def main(seeds: tuple[int, ...], names: list[str]) -> None:
                 continue
             worst = f"worst {min(found):+.1f}, best {max(found):+.1f}"
             print(
-                f"{collection}, labels by {way}: {np.mean(found):+.2f} points over {len(found)} draws ({worst})"
+                f"{collection}, labels by {way}: {np.mean(found):+.2f} points over {len(found)} "
+                f"draws ({worst})"
             )
 
 

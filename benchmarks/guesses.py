@@ -83,7 +83,8 @@ def main(seeds: list[int], names: list[str]) -> None:
                     print(facts["name"], seed, *key, *draw, file=sys.stderr, flush=True)
     print("                                 accuracy           worst draw   draws 1 point below")
     print(
-        "rows    of   draws  recognised  column  before    now  before    now  before    now (the column)"
+        "rows    of   draws  recognised  column  before    now  before    now  before    now (the "
+        "column)"
     )
     for (kind, size), rows in sorted(draws.items()):
         column, before, now = np.array([draw[:3] for draw in rows]).T
@@ -103,7 +104,8 @@ def main(seeds: list[int], names: list[str]) -> None:
             now = np.where(gain >= least, before, column)
             below = (now < column - 1).sum()
             print(
-                f"{size:4}  {kind:6}{least:5}{now.mean():8.1f}{(now - column).min():12.1f}{below:21}"
+                f"{size:4}  "
+                f"{kind:6}{least:5}{now.mean():8.1f}{(now - column).min():12.1f}{below:21}"
             )
 
 

@@ -170,7 +170,8 @@ def both_ways(console: Console) -> None:
     for n, values in every.items():
         mean, error = np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
         console.print(
-            f"sample {n:,} minus at once: {mean:+.2%} +- {1.96 * error:.2%} (95 %, {len(values)} tables and seeds)"
+            f"sample {n:,} minus at once: {mean:+.2%} +- {1.96 * error:.2%} (95 %, {len(values)} "
+            "tables and seeds)"
         )
 
 

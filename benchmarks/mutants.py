@@ -70,22 +70,26 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "equal to the last digit, where a margin for rounding was added",
     (
         "audit/acceptance",
-        "thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), rows.n - 1))",
+        "thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), "
+        "rows.n - 1))",
         "1 -> 2 at 92",
     ): "it matters for fewer than five rows, of which no audit is large enough to accept any",
     (
         "audit/intervals",
-        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: "
+        "never ruled out",
         "1 -> 2 at 29",
     ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",
     (
         "audit/intervals",
-        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: never ruled out",
+        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: "
+        "never ruled out",
         "Sub -> Add at 45",
     ): "the end is reached only where s is t, and is the same there",
     (
         "audit/intervals",
-        "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > needed)",
+        "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > "
+        "needed)",
         "Gt -> GtE at 25",
     ): "equal to the last digit, where a margin for rounding was added",
     (
@@ -95,7 +99,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "equal to the last digit, where a margin for rounding was added",
     (
         "audit/figures",
-        "p_values = dict(zip(told, holm([float(fisher_exact(table).pvalue) for table in tables]), strict=True))",
+        "p_values = dict(zip(told, holm([float(fisher_exact(table).pvalue) for table in tables]), "
+        "strict=True))",
         "True -> False at 96",
     ): "a table is made of each class told of in the line above; strict tells whoever changes it",
     (
@@ -125,7 +130,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
     (
         "method/priors",
-        "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - fixed)",
+        "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - "
+        "fixed)",
         "GtE -> Gt at 35",
     ): "just as far behind as rounding may put it; where that is 0, all scores are 0 and all rows alike",
     (
@@ -150,7 +156,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "a sample as large, from the last row on; the answer does not depend on it",
     (
         "method/priors",
-        "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need to cool",
+        "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need "
+        "to cool",
         "2 -> 3 at 28",
     ): "one level more before rows are exchanged, on the way to the same best assignment",
     (
@@ -180,7 +187,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "weights and biases are as many by the line above; strict tells whoever changes it",
     (
         "method/network",
-        "views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, ends, strict=True)]",
+        "views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, "
+        "ends, strict=True)]",
         "True -> False at 97",
     ): "an end is made of each shape in the line above; strict tells whoever changes it",
     (
@@ -460,7 +468,8 @@ def main() -> int:
         found = try_mutants(module, asked.each, asked.seed)
         if found is None:
             print(
-                f"{module}: its tests fail as it is, or pass without any result; nothing can be said of mutants."
+                f"{module}: its tests fail as it is, or pass without any result; nothing can be "
+                "said of mutants."
             )
             return 1
         for every, own in zip(total, found, strict=True):
@@ -470,7 +479,9 @@ def main() -> int:
         print(*map(_where, found.missed), sep="\n", file=sys.stderr, flush=True)
     n = len(total.noticed) + len(total.missed)
     print(
-        f"\n{len(total.noticed)} of {n} faults were noticed: {len(total.noticed) / n:.1%} (seed {asked.seed})."
+        "\n"
+        f"{len(total.noticed)} of {n} faults were noticed: {len(total.noticed) / n:.1%} (seed "
+        f"{asked.seed})."
     )
     print("\nMissed:", *map(_where, total.missed), sep="\n  ")
     print(

@@ -83,7 +83,8 @@ def main() -> None:
             (folder / "part" / path.name).symlink_to(path)
         size = sum(path.stat().st_size for path in (folder / "all").iterdir())
         print(
-            f"{given.rows:,} rows x 10 columns in {given.files} Parquet files, {size / 2**20:,.0f} MiB"
+            f"{given.rows:,} rows x 10 columns in {given.files} Parquet files, {size / 2**20:,.0f} "
+            "MiB"
         )
         print(f"{len(os.sched_getaffinity(0))} cores, --memory {given.memory}\n")
         print(

@@ -315,9 +315,10 @@ def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
         median = np.median([accuracy[rival] for rival in RIVALS], axis=0)
         n_tables = len({name.split()[2] for name in part})
         print(
-            f"\n{which}, {len(part)} draws of {n_tables} tables: more than 3 points below the median rival in "
-            f"{np.mean(accuracy['chary'] < median - 3):.1%}, more than 1 below the majority of the labels in "
-            f"{np.mean(accuracy['chary'] < accuracy['majority'] - 1):.1%}"
+            "\n"
+            f"{which}, {len(part)} draws of {n_tables} tables: more than 3 points below the median "
+            f"rival in {np.mean(accuracy['chary'] < median - 3):.1%}, more than 1 below the "
+            f"majority of the labels in {np.mean(accuracy['chary'] < accuracy['majority'] - 1):.1%}"
         )
 
 

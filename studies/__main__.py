@@ -229,7 +229,9 @@ def list_datasets(context: typer.Context) -> None:
             )
         )
     _say(
-        "\n`python -m studies datasets fetch NAME` downloads one; CHARY_DATA names a directory that holds them."
+        "\n"
+        "`python -m studies datasets fetch NAME` downloads one; CHARY_DATA names a directory that "
+        "holds them."
     )
 
 
@@ -282,8 +284,8 @@ def _refuse_missing(study: Study, cells: list[Cell]) -> None:
     if absent:
         here = ",".join(name for name in names if name not in absent) or study.source.anywhere
         raise DatasetError(
-            f"Not on this machine: {', '.join(absent)}; set CHARY_DATA to the directory that holds them, "
-            f"{study.source.advice}or choose with --datasets {here}."
+            f"Not on this machine: {', '.join(absent)}; set CHARY_DATA to the directory that holds "
+            f"them, {study.source.advice}or choose with --datasets {here}."
         )
 
 

@@ -93,8 +93,8 @@ def headline(study: Study, results: Results) -> str:
         return ""
     random, same = [x.random - x.start for x in found], [x.same - x.start for x in found]
     return (
-        f"Where labels are biased, {k} random ones more add {_span(random)} points, {k} from the same source "
-        f"{_span(same)} ({data_sets(min(x.n_sets for x in found))})"
+        f"Where labels are biased, {k} random ones more add {_span(random)} points, {k} from the "
+        f"same source {_span(same)} ({data_sets(min(x.n_sets for x in found))})"
     )
 
 
@@ -103,9 +103,9 @@ def conclude(study: Study, results: Results, companion: Results) -> list[str]:
     said = []
     for labeling in ("ssb", "iid"):
         said += [
-            f"{labeling.upper()}, {x.model}, {x.n_sets} data sets: {x.start:.1f} without more labels, "
-            f"{x.random:.1f} with {x.k} random ones ({x.random - x.start:+.1f}), {x.same:.1f} with {x.k} from the "
-            f"same source ({x.same - x.start:+.1f})."
+            f"{labeling.upper()}, {x.model}, {x.n_sets} data sets: {x.start:.1f} without more "
+            f"labels, {x.random:.1f} with {x.k} random ones ({x.random - x.start:+.1f}), "
+            f"{x.same:.1f} with {x.k} from the same source ({x.same - x.start:+.1f})."
             for x in _worth(study, results, labeling)
         ]
     return said

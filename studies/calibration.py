@@ -102,7 +102,8 @@ def errors_by_gamma(study: Study, results: Results) -> TextTable:
                 cells = [f"{width:.1f} / {mass:.1f}" for width, mass in found]
                 rows.append([labeling.upper(), shown_value(value), *cells])
     return TextTable(
-        "True calibration error in percent, in bins of equal width / of equal mass, mean over the data sets",
+        "True calibration error in percent, in bins of equal width / of equal mass, mean over the "
+        "data sets",
         ["Labels", "gamma", *(TITLES[kind] for kind in FOUR)],
         rows,
     )
@@ -124,8 +125,8 @@ def beside_the_papers_curves(study: Study, results: Results) -> TextTable:
         f"T-similarity, {shown_value(value)}" for value in (study.vary[1] if study.vary else ())
     ]
     return TextTable(
-        "What the paper's notebook computes, in percent (in brackets the paper's curve, as read from the picture, "
-        "whose scale is known to 5 points only)",
+        "What the paper's notebook computes, in percent (in brackets the paper's curve, as read "
+        "from the picture, whose scale is known to 5 points only)",
         ["Data set", "Labels", "softmax", *heads, "Correlation"],
         rows,
     )
@@ -140,9 +141,9 @@ def panels_alike(study: Study, results: Results, companion: Results) -> list[str
     if not found:
         return []
     return [
-        f"The notebook's formula gives the published curve of T-similarity (correlation above {ALIKE}) in "
-        f"{sum(r > ALIKE for r in found)} of {len(found)} panels; the least is {min(found):.4f}, the median "
-        f"{np.median(found):.4f}."
+        "The notebook's formula gives the published curve of T-similarity (correlation above "
+        f"{ALIKE}) in {sum(r > ALIKE for r in found)} of {len(found)} panels; the least is "
+        f"{min(found):.4f}, the median {np.median(found):.4f}."
     ]
 
 

@@ -187,8 +187,9 @@ def _read(facts: TableFacts) -> pl.DataFrame:
         content = _path(facts.name).read_bytes()
     except OSError as error:
         raise DatasetError(
-            f"The table {facts.name} is not on this machine; set CHARY_DATA to the directory that holds "
-            f"tables/{facts.name}.parquet, or choose {TUMOURS.name}, which comes with scikit-learn."
+            f"The table {facts.name} is not on this machine; set CHARY_DATA to the directory that "
+            f"holds tables/{facts.name}.parquet, or choose {TUMOURS.name}, which comes with "
+            "scikit-learn."
         ) from error
     if _sha256(content) != facts.sha256:
         raise DatasetError(

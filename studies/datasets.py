@@ -118,14 +118,14 @@ def load(name: str) -> Dataset:
     path = _locate(facts)
     if path is None:
         raise DatasetError(
-            f"{facts.title} is not on this machine; run `python -m studies datasets fetch {facts.name}`, "
-            f"or set CHARY_DATA to the directory that holds {facts.name}.npz."
+            f"{facts.title} is not on this machine; run `python -m studies datasets fetch "
+            f"{facts.name}`, or set CHARY_DATA to the directory that holds {facts.name}.npz."
         )
     X, y, _ = _read_npz(path)
     if not _is_original(facts, X, y):
         raise DatasetError(
-            f"{path} is not the {facts.title} data: its content has another checksum; delete it and run "
-            f"`python -m studies datasets fetch {facts.name}`."
+            f"{path} is not the {facts.title} data: its content has another checksum; delete it "
+            f"and run `python -m studies datasets fetch {facts.name}`."
         )
     return Dataset(X.astype(np.float32) if X.dtype == np.uint8 else X, y, facts_of(name))
 
@@ -190,12 +190,13 @@ def fetch(name: str) -> Path | None:
         except Exception as error:  # a parser may raise anything on a wrong file
             detail = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise DatasetError(
-                f"What {facts.origin} sent for {facts.title} cannot be read ({detail}); nothing was kept."
+                f"What {facts.origin} sent for {facts.title} cannot be read ({detail}); nothing "
+                "was kept."
             ) from error
         if not _is_original(facts, X, y):
             raise DatasetError(
-                f"What {facts.origin} sent has {X.shape[0]} rows of {X.shape[1]} features and is not the "
-                f"{facts.title} data chary knows ({facts.n} x {facts.d}); nothing was kept."
+                f"What {facts.origin} sent has {X.shape[0]} rows of {X.shape[1]} features and is "
+                f"not the {facts.title} data chary knows ({facts.n} x {facts.d}); nothing was kept."
             )
         draft = Path(scratch) / "draft.npz"
         np.savez_compressed(draft, X=X, y=y)

@@ -19,7 +19,7 @@ from studies.study import LABELINGS, Results, Study
 # Means over seeds that differ by no more points than this are a tie.
 TIE = 0.5
 
-# -- Words ---------------------------------------------------------------------------------------------------
+# -- Words -----------------------------------------------------------------------------------------
 
 
 def told(start: str, parts: Iterable[str], join: Callable[[list[str]], str] = listed) -> str:
@@ -50,7 +50,7 @@ def data_sets(n: int) -> str:
     return "1 data set" if n == 1 else f"{n} data sets"
 
 
-# -- Methods against each other, data set by data set ----------------------------------------------------------
+# -- Methods against each other, data set by data set ----------------------------------------------
 
 
 def together(
@@ -142,7 +142,7 @@ def recovered_share(method: Any, biased: Any, unbiased: Any) -> float:
     )
 
 
-# -- T-similarity against softmax ----------------------------------------------------------------------------
+# -- T-similarity against softmax ------------------------------------------------------------------
 
 
 def pairs_won(study: Study, results: Results) -> str:
@@ -215,7 +215,7 @@ def _ends(study: Study) -> tuple[str, tuple[Any, Any]]:
     return name, (values[0], values[-1])
 
 
-# -- Confidence and bias -------------------------------------------------------------------------------------
+# -- Confidence and bias ---------------------------------------------------------------------------
 
 _CONFIDENCES = tuple(zip(CONFIDENCES, ("softmax", "T-similarity"), strict=True))
 
@@ -293,8 +293,8 @@ def cost_of_the_bias(study: Study, results: Results) -> str:
 def won_back(study: Study, results: Results, companion: Results) -> list[str]:
     """How much of the accuracy lost to the bias each method wins back."""
     return [
-        f"{study.title_of(method)} wins back {np.median(share):.0f} % of the accuracy lost to the bias "
-        f"(median over {len(share)} data sets; from {min(share):.0f} % to {max(share):.0f} %)."
+        f"{study.title_of(method)} wins back {np.median(share):.0f} % of the accuracy lost to the "
+        f"bias (median over {len(share)} data sets; from {min(share):.0f} % to {max(share):.0f} %)."
         for method, share in _recovered_shares(study, results, companion).items()
     ]
 
@@ -316,7 +316,7 @@ def _recovered_shares(study: Study, results: Results, companion: Results) -> dic
     return shares
 
 
-# -- Beside the paper's table --------------------------------------------------------------------------------
+# -- Beside the paper's table ----------------------------------------------------------------------
 
 
 def beside_the_paper(study: Study, results: Results, companion: Results) -> list[str]:
@@ -353,8 +353,8 @@ def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
         if pairs.n == literal.n > 0
     ]
     in_all = (
-        f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n} pairs of data set and policy "
-        f"({theirs} in the paper's table){told(';', instead)}."
+        f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n} pairs of data "
+        f"set and policy ({theirs} in the paper's table){told(';', instead)}."
     )
     first, last = ([x.sentence for x in some.values() if x.n] for some in (policies, readings))
     return [*first, *([in_all] if n else []), *last]
@@ -391,10 +391,10 @@ def _paired(
     beside = f" ({papers} in the paper's table)" if theirs else ""
     and_theirs = f" ({signed(np.mean(theirs))} there)" if theirs else ""
     sentence = (
-        f"{study.title_of(challenger)} beats {study.title_of(rival)} under {labeling.upper()} on {won} of "
-        f"{len(pairs)} data sets{beside}, by {gains.mean():+.1f} points on average{and_theirs}; paired over seeds "
-        f"(Wilcoxon, p < 0.05) better on {np.sum(significant & (gains > 0))}, worse on "
-        f"{np.sum(significant & (gains < 0))}."
+        f"{study.title_of(challenger)} beats {study.title_of(rival)} under {labeling.upper()} on "
+        f"{won} of {len(pairs)} data sets{beside}, by {gains.mean():+.1f} points on "
+        f"average{and_theirs}; paired over seeds (Wilcoxon, p < 0.05) better on "
+        f"{np.sum(significant & (gains > 0))}, worse on {np.sum(significant & (gains < 0))}."
     )
     return _Pairs(won, papers, len(pairs), sentence)
 
@@ -468,9 +468,9 @@ def nearness(study: Study, results: Results, companion: Results) -> list[str]:
             for policy in policies
         ]
         said.append(
-            f"{len(found)} numbers of the paper's table are met to {_mean_absolute(found)} points on average "
-            f"under {labeling.upper()} (mean absolute deviation; {listed(parts)}), {_near(found)} within one of "
-            "its standard deviations."
+            f"{len(found)} numbers of the paper's table are met to {_mean_absolute(found)} points "
+            f"on average under {labeling.upper()} (mean absolute deviation; {listed(parts)}), "
+            f"{_near(found)} within one of its standard deviations."
         )
         far = sorted((d for d in found if not d.is_near), key=lambda d: -abs(d.points))
         if far:

@@ -150,9 +150,11 @@ def against_both(study: Study, results: Results, companion: Results) -> list[str
             worst = min(gains, key=gains.__getitem__)
             asked = "yes" if np.mean(biased) >= 1 and gains[worst] >= -0.5 else "no"
             said.append(
-                f"{study.title_of(method)}: {SCORES[score]} against {' or '.join(SCORES[x] for x in rivals)}: "
-                f"{signed(np.mean(biased))} with biased labels, {signed(np.mean(random))} with random ones; at "
-                f"worst {signed(gains[worst])} ({', '.join(worst)}). A point up, never half a point down: {asked}."
+                f"{study.title_of(method)}: {SCORES[score]} against "
+                f"{' or '.join(SCORES[x] for x in rivals)}: {signed(np.mean(biased))} with biased "
+                f"labels, {signed(np.mean(random))} with random ones; at worst "
+                f"{signed(gains[worst])} ({', '.join(worst)}). A point up, never half a point "
+                f"down: {asked}."
             )
     return said
 

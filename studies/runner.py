@@ -108,8 +108,8 @@ def run(
     show(progress)
     if progress.n_found and report is None:
         print(
-            f"{progress.n_found} of {progress.n_cells} cells are reused from {store.directory}; again=True runs "
-            "them anew.",
+            f"{progress.n_found} of {progress.n_cells} cells are reused from {store.directory}; "
+            "again=True runs them anew.",
             file=sys.stderr,
         )
     if not todo:

@@ -384,7 +384,7 @@ class Study:
             return replace(cell, options={**cell.options, name: value})
         if name not in _NETWORK:
             raise ValueError(
-                f"{name!r} cannot be varied: it is no field of a cell, no parameter of the network, and no option "
-                f"of {method}; leave that method out."
+                f"{name!r} cannot be varied: it is no field of a cell, no parameter of the "
+                f"network, and no option of {method}; leave that method out."
             )
         return cell if value == _NETWORK[name] else replace(cell, model={name: value})

@@ -60,7 +60,7 @@ class Labelled(NamedTuple):
     said: Mapping[str, Any] = {}  # what else is to be kept
 
 
-# -- chary ---------------------------------------------------------------------------------------------------
+# -- chary -----------------------------------------------------------------------------------------
 
 
 def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
@@ -175,7 +175,7 @@ def _diagnosis(draw: Draw) -> Diagnosis:
     )
 
 
-# -- scikit-learn --------------------------------------------------------------------------------------------
+# -- scikit-learn ----------------------------------------------------------------------------------
 
 
 def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
@@ -266,7 +266,7 @@ def _pool(draw: Draw) -> NDArray[np.intp]:
     return np.random.default_rng([draw.seed, 4]).permutation(rows)[:_POOL]
 
 
-# -- What is kept of it --------------------------------------------------------------------------------------
+# -- What is kept of it ----------------------------------------------------------------------------
 
 
 def labels_and_confidence(draw: Draw, found: Labelled) -> dict[str, Any]:
@@ -332,7 +332,7 @@ def _rivals(study: Study) -> Sequence[str]:
     )
 
 
-# -- Tables --------------------------------------------------------------------------------------------------
+# -- Tables ----------------------------------------------------------------------------------------
 
 
 def by_way(study: Study, results: Results) -> TextTable:
@@ -385,9 +385,10 @@ def confidences(study: Study, results: Results) -> TextTable:
             ]
             rows.append([study.title_of(method), *cells])
     caption = (
-        "Over all draws, in percent: how often a right label has more confidence than a wrong one (AUROC), area "
-        "under the risk-coverage curve (AURC, less is better), mean confidence beside accuracy; seconds of CPU "
-        "time to learn and label, features being there, but for the one with its report"
+        "Over all draws, in percent: how often a right label has more confidence than a wrong one "
+        "(AUROC), area under the risk-coverage curve (AURC, less is better), mean confidence "
+        "beside accuracy; seconds of CPU time to learn and label, features being there, but for "
+        "the one with its report"
     )
     return TextTable(caption, ["Method", *heads.values()], rows)
 
@@ -426,7 +427,7 @@ def by_table(study: Study, results: Results) -> TextTable:
     )
 
 
-# -- Sentences -----------------------------------------------------------------------------------------------
+# -- Sentences -------------------------------------------------------------------------------------
 
 
 def headline(study: Study, results: Results) -> str:
@@ -467,9 +468,10 @@ def against_rivals(study: Study, results: Results, companion: Results) -> list[s
     best = duel(lines, study.labelings, AUTO, rivals)
     if best.gains:
         said.append(
-            f"Against the best of these on each table and way ({len(best.gains)}), {ours} has {signed(best.mean)} "
-            f"points on average; more than 3 points behind on {sum(gain < -3 for gain in best.gains.values())}; "
-            f"at worst {signed(best.gains[best.worst])} ({best.worst})"
+            f"Against the best of these on each table and way ({len(best.gains)}), {ours} has "
+            f"{signed(best.mean)} points on average; more than 3 points behind on "
+            f"{sum(gain < -3 for gain in best.gains.values())}; at worst "
+            f"{signed(best.gains[best.worst])} ({best.worst})"
         )
     return [f"{sentence}." for sentence in said if sentence]
 
@@ -521,8 +523,9 @@ def worth_of_aim(study: Study, results: Results, companion: Results) -> list[str
         one = duel(summarize(study, results, metric), study.labelings, f"{AUTO}-balanced", [AUTO])
         if one.gains:
             said.append(
-                f"{words}, balanced aim: {signed(one.mean)} points on average over {len(one.gains)} tables "
-                f"and ways, at worst {signed(one.gains[one.worst])} ({one.worst})."
+                f"{words}, balanced aim: {signed(one.mean)} points on average over "
+                f"{len(one.gains)} tables and ways, at worst {signed(one.gains[one.worst])} "
+                f"({one.worst})."
             )
     return said
 
@@ -561,9 +564,9 @@ def held_out_and_truth(study: Study, results: Results) -> TextTable:
         "Too good",
     ]
     caption = (
-        "What the reports said: accuracy on held-out labels and of the labels made, in percent; in how many "
-        "reports the truth is below, within and above the 95 % interval of the held-out accuracy, and in how "
-        "many the held-out accuracy is more than 5 points too good"
+        "What the reports said: accuracy on held-out labels and of the labels made, in percent; in "
+        "how many reports the truth is below, within and above the 95 % interval of the held-out "
+        "accuracy, and in how many the held-out accuracy is more than 5 points too good"
     )
     return TextTable(caption, heads, rows)
 
@@ -636,9 +639,9 @@ def _told_sides(words: str, reports: Reports) -> str:
     below, within, above, too_good = _sides(reports)
     gap = 100 * np.mean([report["held_out"] - report["accuracy"] for report in reports])
     return (
-        f"With {words} the accuracy on held-out labels is off by {gap:+.1f} points on average (more than 5 too "
-        f"good in {too_good} of {len(reports)} reports); the truth is below its 95 % interval in {below}, within "
-        f"in {within}, above in {above}."
+        f"With {words} the accuracy on held-out labels is off by {gap:+.1f} points on average "
+        f"(more than 5 too good in {too_good} of {len(reports)} reports); the truth is below its "
+        f"95 % interval in {below}, within in {within}, above in {above}."
     )
 
 

@@ -396,7 +396,7 @@ def test_a_wrong_checksum_is_refused(tmp_path):
         load_model(forge(tmp_path / "m.chary", network(), PARAMS, sha256="0" * 64))
 
 
-# ---------------------------------------------------------------- every field is checked before a model is used
+# ---------------------------------------------------- every field is checked before a model is used
 
 
 @pytest.fixture(scope="module")
@@ -566,7 +566,7 @@ def test_pipes_devices_and_folders_are_refused_at_once(tmp_path):
                 load(path)
 
 
-# ---------------------------------------------------------------- what a small file may make in memory
+# ------------------------------------------------------------- what a small file may make in memory
 
 
 def peak_of_loading(path, message="damaged|contradicts|do not know"):

@@ -66,8 +66,10 @@ def main() -> None:
     console = Console()
     console.print(table)
     console.print(
-        f"Trained on 100 odd-looking digits, the model is right on {figures[0, 0, 2]:.1%} of the others.\n"
-        "[bold]rows[/]: the share that reaches the confidence; [bold]says[/]: the mean confidence in them;\n"
+        f"Trained on 100 odd-looking digits, the model is right on {figures[0, 0, 2]:.1%} of the "
+        "others.\n"
+        "[bold]rows[/]: the share that reaches the confidence; [bold]says[/]: the mean confidence "
+        "in them;\n"
         "[bold]holds[/]: the share of them that is right. A confidence should hold what it says."
     )
 

@@ -336,7 +336,8 @@ def test_new_classes_and_no_answers_among_values():
     assert found.answers.labels.tolist() == ["a", "fox", "b"]
     assert found.answers.new_classes == {"fox": 1}
     assert found.answers.warnings == [
-        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
+        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, "
+        "correct it."
     ]
 
 

@@ -62,8 +62,8 @@ def test_a_larger_draw_adds_rows_and_keeps_the_answers(animals, run, keys, row_n
     code, _, err = run("audit", "draw", path, "-t", "animal", "-k", 10, "--force")
     assert code == 1
     assert (
-        "animals.audit.csv holds 5 answers, which are never overwritten; to use them, pass it as --audit;"
-        in err
+        "animals.audit.csv holds 5 answers, which are never overwritten; to use them, pass it as "
+        "--audit;" in err
     )
     assert sheet.read_bytes() == before
     code, out, _ = run("audit", "draw", path, "-t", "animal", "-k", 10, "--discard-answers")
@@ -474,8 +474,8 @@ def test_without_its_table_nothing_can_be_told(judged, run):
     code, _, err = run("audit", "fill", judged, "--until-width", "20%")
     assert code == 1
     assert (
-        "t.csv', and there is no such file beside it (links are not followed); pass the table with --table"
-        in err
+        "t.csv', and there is no such file beside it (links are not followed); pass the table with "
+        "--table" in err
     )
 
 

@@ -324,7 +324,7 @@ def test_cells_that_decide_are_added_when_asked_for_and_are_no_formula(tmp_path,
     assert "chary_label" in err
 
 
-# ---------------------------------------------------------------- outputs: found out before, all or none
+# ----------------------------------------------------------- outputs: found out before, all or none
 
 
 def never(*args, **kwargs):

@@ -106,7 +106,7 @@ def test_in_python_a_name_is_a_list_of_one_and_a_wrong_one_is_said():
         DiagnoseOptions.of(target="y", error=0.1)
 
 
-# ---------------------------------------------------------------- commands that are printed can be typed
+# ----------------------------------------------------------- commands that are printed can be typed
 
 
 def parsed(line):
@@ -381,7 +381,7 @@ def test_alone_chary_names_the_three_commands_that_one_needs(capsys):
         parsed(line)
 
 
-# ---------------------------------------------------------------- errors speak of options and commands
+# ------------------------------------------------------------- errors speak of options and commands
 
 
 def spoken_of(name):
@@ -414,7 +414,8 @@ def test_parameters_are_options_and_steps_are_commands():
         *(Parameter("class_prior"), " out, or: ", Step("fill", "fill it in.", "my audit.csv")),
     )
     assert sentence(error) == (
-        "Pass --unlabeled 'to do' or --unlabeled '', leave --class-prior out, or: chary audit fill 'my audit.csv'"
+        "Pass --unlabeled 'to do' or --unlabeled '', leave --class-prior out, or: chary audit fill "
+        "'my audit.csv'"
     )
     assert sentence(ValueError("class_prior lacks {0}")) == "class_prior lacks {0}"
     assert sentence(TableError(Parameter("unlabeled", "\x1b[2J" + "x" * 900))) == (
@@ -433,20 +434,20 @@ LABELED = b"x,y\n" + b"".join(
         (
             b"x,y\n1,a\n2,b\n3,?\n",
             [],
-            "Column 'y' holds '?' in 1 row; pass --unlabeled '?' if that means no label, or --class '?' if that "
-            "is a class.",
+            "Column 'y' holds '?' in 1 row; pass --unlabeled '?' if that means no label, or "
+            "--class '?' if that is a class.",
         ),
         (
             b"y\na\nb\n",
             [],
-            "t.csv has one column only, 'y'; chary needs a target and features (if the columns are separated by "
-            "an unusual character, pass --delimiter).",
+            "t.csv has one column only, 'y'; chary needs a target and features (if the columns "
+            "are separated by an unusual character, pass --delimiter).",
         ),
         (
             b"x,y\n1,\xe9\n",
             ["--encoding", "ascii"],
-            "t.csv is not valid ascii text; pass its encoding with --encoding, such as cp1252, cp1250, "
-            "cp1251, latin-1 or shift_jis.",
+            "t.csv is not valid ascii text; pass its encoding with --encoding, such as cp1252, "
+            "cp1250, cp1251, latin-1 or shift_jis.",
         ),
         (
             LABELED,

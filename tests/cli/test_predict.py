@@ -89,8 +89,8 @@ def test_many_files_have_an_output_each_and_are_not_made_twice(model, months, tm
     code, said, err = run("predict", model, months / "jan.csv", "--out", out)
     assert code == 1
     assert (
-        "jan.predicted.csv exists already; pass --force to overwrite it, or --out for another folder"
-        in err
+        "jan.predicted.csv exists already; pass --force to overwrite it, or --out for another "
+        "folder" in err
     )
     assert (out / "jan.predicted.csv").read_text() == "something else"
     assert run("predict", model, months, "--out", out, "--force")[0] == 0

@@ -70,8 +70,8 @@ def test_the_address_is_printed_and_the_end_told(table, run, served):
     assert "The page is at http://127.0.0.1:1/?token=x" in out
     assert "The page has ended. No answer was given." in out
     assert (
-        f"Go on:  chary review {table} --target churn --drop age --identifier id --port 8123 --no-browser\n"
-        in out
+        f"Go on:  chary review {table} --target churn --drop age --identifier id --port 8123 "
+        "--no-browser\n" in out
     )
     bench, port, browser = served[0]
     assert (port, browser) == (8123, False)

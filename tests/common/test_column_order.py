@@ -115,7 +115,7 @@ def test_pandas_and_the_command_line(tmp_path, capsys):
         assert written[name].to_list() == found[name].tolist()
 
 
-# ---------------------------------------------------------------- rows, columns, categories, with ties everywhere
+# -------------------------------------------------- rows, columns, categories, with ties everywhere
 
 
 def tied(seed, n=240):

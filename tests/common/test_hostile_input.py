@@ -556,7 +556,7 @@ def test_columns_of_any_form_become_numbers_or_one_sentence(part):
         assert time.process_time() - start < 5, seed
 
 
-# ---------------------------------------------------------------- hostile text, lists and numbers beside the table
+# ------------------------------------------------- hostile text, lists and numbers beside the table
 
 SCRIPTS = [
     "abc", "ÀÉß", "абв", "αβγς", "عربي", "עברית", "हिन्दी", "ไทย", "ລາວ", "中文字", "にほん", "한국어",

@@ -50,7 +50,7 @@ def a_sheet(table, path, k=K, seed=0):
     return pl.read_csv(path, infer_schema=False).with_columns(pl.Series("y", answers)).fill_null("")
 
 
-# ---------------------------------------------------------------- what spreadsheets do, and nobody means
+# ----------------------------------------------------------- what spreadsheets do, and nobody means
 
 
 def as_shown(frame, rng):

@@ -31,7 +31,8 @@ def folder_with_a_table(tmp_path, monkeypatch):
         "--version",
         "--help",
         "diagnose t.csv -t y",
-        "label t.csv -t y --learner linear --rounds 0; predict t.model.chary new.csv more.csv --out two",
+        "label t.csv -t y --learner linear --rounds 0; predict t.model.chary new.csv more.csv "
+        "--out two",
         "audit draw t.csv -t y -k 5",
         "judge labelled.csv --labels y -k 5",
     ],

@@ -33,7 +33,8 @@ def test_the_version_stands_in_one_place_and_is_the_same_everywhere():
 def test_asking_for_the_version_imports_nothing_heavy():
     code = (
         "import sys, chary; chary.__version__; "
-        "sys.exit(', '.join({'numpy', 'sklearn', 'polars', 'importlib.metadata'} & set(sys.modules)) or 0)"
+        "sys.exit(', '.join({'numpy', 'sklearn', 'polars', 'importlib.metadata'} & "
+        "set(sys.modules)) or 0)"
     )
     done = subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"], check=False
@@ -78,7 +79,7 @@ def test_the_lowest_versions_are_those_that_are_stated():
     assert any(line.startswith("joblib==") for line in lines), "what is not stated is pinned"
 
 
-# ---------------------------------------------------------------- what is in a wheel and in a source archive
+# ------------------------------------------------------- what is in a wheel and in a source archive
 
 
 def in_a_wheel():

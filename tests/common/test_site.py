@@ -178,6 +178,6 @@ def test_what_cross_validation_promised_is_what_the_study_found():
     assert "is off by +8.0 points on average (more than 5 too good in 42 of 76 reports)" in tables
     assert "below its 95 % interval in 39, within in 33, above in 4." in tables
     assert (
-        "was 8.0 points too high on average. Its 95 % interval contained the truth in 33 of 76 cases"
-        in page
+        "was 8.0 points too high on average. Its 95 % interval contained the truth in 33 of 76 "
+        "cases" in page
     )

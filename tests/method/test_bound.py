@@ -20,7 +20,7 @@ def a_vote(votes, posterior=None, prediction=None):
     return Round(votes.max(axis=1), votes, prediction, posterior, 1)
 
 
-# --- Problems, and the definition in the plainest code ---------------------------------------------
+# --- Problems, and the definition in the plainest code --------------------------------------------
 
 KINDS = ["softmax", "tied", "one_hot", "saturated", "t_similarity"]
 
@@ -135,7 +135,7 @@ def test_bound_equals_a_linear_programme():
         assert used["bound"] * len(votes) == pytest.approx(value, rel=1e-7, abs=1e-7)
 
 
-# --- What the bound promises ---------------------------------------------------------------------------
+# --- What the bound promises ----------------------------------------------------------------------
 
 
 def test_with_the_true_posterior_the_bound_holds():

@@ -68,7 +68,7 @@ def test_only_chary_is_given_labels_as_they_are_encoded(monkeypatch):
     assert not any(isinstance(given, Labels) for given in seen[1:])
 
 
-# --- Labels are encoded once -----------------------------------------------------------------------------
+# --- Labels are encoded once ----------------------------------------------------------------------
 
 
 def networks():

@@ -52,7 +52,7 @@ class Memory(ClassifierMixin, BaseEstimator):
         return np.tile([0.75, 0.25], (len(X), 1))
 
 
-# --- Cross-validation of the labels --------------------------------------------------------------------
+# --- Cross-validation of the labels ---------------------------------------------------------------
 
 
 def test_held_out_judges_every_labelled_row_once():
@@ -86,7 +86,7 @@ def test_folds_deal_every_group_out_evenly():
     assert [int(groups[fold].sum()) for fold in folds] == [2] * 5
 
 
-# --- Any folds, any classifier -------------------------------------------------------------------------
+# --- Any folds, any classifier --------------------------------------------------------------------
 
 
 def test_no_model_has_seen_the_labels_that_it_is_judged_on_and_unlabelled_rows_stay():

@@ -43,7 +43,7 @@ def a_vote(votes, posterior=None, prediction=None):
     return Round(votes.max(axis=1), votes, prediction, posterior, 1)
 
 
-# --- Thresholds on one number per row -----------------------------------------------------------------
+# --- Thresholds on one number per row -------------------------------------------------------------
 
 
 def test_fixed_threshold_accepts_from_the_threshold_on():
@@ -95,7 +95,7 @@ def test_curriculum_tells_neighbouring_float32_confidences_apart():
     assert accepted.tolist() == [False, True]
 
 
-# --- Shares of each predicted class -------------------------------------------------------------------
+# --- Shares of each predicted class ---------------------------------------------------------------
 
 
 def test_a_share_takes_the_top_of_each_class():
@@ -163,7 +163,7 @@ def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
     assert lonely[7]
 
 
-# --- Every policy --------------------------------------------------------------------------------------
+# --- Every policy ---------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(
     st.sampled_from(

@@ -453,7 +453,7 @@ def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)
 
 
-# --- Parameters of the policy ---------------------------------------------------------------------------
+# --- Parameters of the policy ---------------------------------------------------------------------
 
 
 def test_a_grid_search_over_a_parameter_of_the_policy():
@@ -527,7 +527,7 @@ def test_a_users_own_policy_may_have_parameters_as_scikit_learn_knows_them():
     assert model.policy.above == 0.9
 
 
-# --- Warm starts -------------------------------------------------------------------------------------------
+# --- Warm starts ----------------------------------------------------------------------------------
 
 
 class Heir(DiverseEnsembleClassifier):
@@ -608,7 +608,7 @@ def test_an_initial_classifier_of_another_kind_gives_no_weights():
         model.fit(X, y, initial=LogisticRegression(max_iter=1000).fit(X[y >= 0], y[y >= 0]))
 
 
-# --- The class share -----------------------------------------------------------------------------------------
+# --- The class share ------------------------------------------------------------------------------
 
 
 def test_the_class_share_of_the_members_can_rule_the_rounds():

@@ -319,8 +319,8 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
     assert (
-        "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, and"
-        in none
+        "No new label can be accepted with at most 1% wrong: this needs at least 230 audited rows, "
+        "and" in none
     )
 
 

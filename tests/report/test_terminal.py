@@ -79,7 +79,8 @@ SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
         (
             [NONE, SOME],
             "1,234 labels of confidence 0.5 or more can be accepted with at most 10% wrong "
-            "(90% level, approximate, if you chose that error beforehand). To mark them, add error=0.1",
+            "(90% level, approximate, if you chose that error beforehand). To mark them, add "
+            "error=0.1",
         ),
     ],
 )

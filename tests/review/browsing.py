@@ -13,9 +13,10 @@ TOKEN = "a token for tests"
 # What the templates and the script make; anything else came out of a cell.
 TAGS = re.findall(
     r"\w+",
-    "html head meta title link script body a header p b span nav ol li button kbd div main h1 h2 h3 section form "
-    "label input fieldset legend dl dt dd ul table caption thead tbody tr th td select option datalist figure "
-    "figcaption svg polygon rect line circle text footer dialog details summary progress output code bdi noscript",
+    "html head meta title link script body a header p b span nav ol li button kbd div main h1 h2 "
+    "h3 section form label input fieldset legend dl dt dd ul table caption thead tbody tr th td "
+    "select option datalist figure figcaption svg polygon rect line circle text footer dialog "
+    "details summary progress output code bdi noscript",
 )
 STRAY = """(tags) => [...document.querySelectorAll("*")].filter((one) => !tags.includes(one.localName) ||
     one.getAttributeNames().some((name) => name.startsWith("on") || name === "style" || name === "srcdoc"))

@@ -26,7 +26,8 @@ def a_server(animals, sockets, tmp_path):
     shown = tmp_path / "shown"
     browser = tmp_path / "browser"
     browser.write_text(
-        f'#!/bin/sh\necho "$@" > {shown}.new; cat "${{1#file://}}" >> {shown}.new; mv {shown}.new {shown}\n'
+        "#!/bin/sh\n"
+        f'echo "$@" > {shown}.new; cat "${{1#file://}}" >> {shown}.new; mv {shown}.new {shown}\n'
     )
     browser.chmod(0o755)
     command = [sys.executable, "-m", "chary", "review", str(animals[0]), "--target", "animal"]

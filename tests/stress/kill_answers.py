@@ -46,7 +46,8 @@ def main():
             server = Server(path)
             lost += answers_of(server) != confirmed
         print(
-            f"{N} answers, the server killed after each: {lost} restarts that differ from what was confirmed"
+            f"{N} answers, the server killed after each: {lost} restarts that differ from what was "
+            "confirmed"
         )
         there = lost = 0
         for place in range(N + 1, 2 * N + 1):
@@ -76,7 +77,8 @@ def main():
             confirmed = found
         parts = [name for name in os.listdir(folder) if name.endswith(".part")]
         print(
-            f"{N} answers, the server killed in their midst: {there} were written, {lost} lost or changed another"
+            f"{N} answers, the server killed in their midst: {there} were written, {lost} lost or "
+            "changed another"
         )
         print(f"temporary files left behind: {len(parts)}; files: {sorted(os.listdir(folder))}")
         server.end()

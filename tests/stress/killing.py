@@ -94,7 +94,8 @@ def say_result(title: str, figures: dict[str, object], broken: list[str]) -> int
     width = max(map(len, figures))
     print(title)
     print(
-        f"{time.strftime('%Y-%m-%d', time.gmtime())}, Python {platform.python_version()}, {platform.system()}\n"
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, Python {platform.python_version()}, "
+        f"{platform.system()}\n"
     )
     for name, value in figures.items():
         print(f"{name:{width}}  {value}")

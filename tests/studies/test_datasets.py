@@ -125,7 +125,7 @@ def test_an_npz_file_of_ones_own_is_a_data_set(tmp_path):
         load(str(tmp_path / "none.npz"))
 
 
-# -- The download path, against a server on this machine -------------------------------------------------
+# -- The download path, against a server on this machine -------------------------------------------
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -62,8 +62,8 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     assert f"1 cells worked out, 0 were there, 0 failed. Next: python -m studies {hint} " in ran
     ran = call("run", *words, "--methods", "erm,pl-softmax", "--jobs", "1")
     assert (
-        "1 cells worked out, 1 were there, 0 failed. Cells that were there are reused from studies/cells; "
-        in ran
+        "1 cells worked out, 1 were there, 0 failed. Cells that were there are reused from "
+        "studies/cells; " in ran
     )
     ran = call("run", *words, "--methods", "erm", "--jobs", "1", "--again")
     assert "1 cells worked out, 0 were there, 0 failed. Next:" in ran

@@ -256,7 +256,7 @@ def test_a_worker_whose_run_is_gone_before_it_has_begun_ends(monkeypatch):
     assert ended == [1]
 
 
-# -- A study in a process of its own, killed and told to stop from outside -----------------------------------
+# -- A study in a process of its own, killed and told to stop from outside -------------------------
 
 SCRIPT = """
 import sys, time

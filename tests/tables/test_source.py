@@ -373,8 +373,8 @@ def test_files_stand_in_the_order_of_their_names_or_as_given(folder):
     assert names(folder / "a.labeled.csv") == ["a.labeled.csv"]  # whoever names it means it
     (note,) = find_files([str(folder)])[1]
     assert (
-        "Skipped by name, as written by chary or beside tables: _metadata, a.labeled.csv, a.report.html;"
-        in note
+        "Skipped by name, as written by chary or beside tables: _metadata, a.labeled.csv, "
+        "a.report.html;" in note
     )
     assert find_files([f"{folder}/?.csv"])[1] == []
 

@@ -62,8 +62,8 @@ def test_words_that_may_mean_unlabelled_are_asked_about():
         with pytest.raises(TableError) as caught:
             target_labels(table, "y")
         assert str(caught.value) == (
-            f"Column 'y' holds '{word}' in 2 rows; pass unlabeled='{word}' if that means no label, or "
-            f"classes='{word}' if that is a class."
+            f"Column 'y' holds '{word}' in 2 rows; pass unlabeled='{word}' if that means no label, "
+            f"or classes='{word}' if that is a class."
         )
         assert target_labels(table, "y", word).classes.tolist() == ["a", "b"]
         assert len(target_labels(table, "y", classes=[word]).classes) == 3
@@ -194,8 +194,10 @@ def test_spellings_of_a_label_are_one_class_and_said():
     assert read.labels.classes.tolist() == ["Not sure", "no", "yes"]
     assert read.labels.codes.tolist() == [2, 2, 2, 2, 2, 1, -1, 0, 0]
     assert read.notes == [
-        "In column 'y', 'Not sure' (1 row) and 'not  sure' (1 row) were read as one class, 'Not sure'.",
-        "In column 'y', 'yes' (3 rows), 'YES' (1 row) and 'Yes' (1 row) were read as one class, 'yes'.",
+        "In column 'y', 'Not sure' (1 row) and 'not  sure' (1 row) were read as one class, 'Not "
+        "sure'.",
+        "In column 'y', 'yes' (3 rows), 'YES' (1 row) and 'Yes' (1 row) were read as one class, "
+        "'yes'.",
     ]
 
 
@@ -284,7 +286,8 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
     assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
     assert read.labels.classes.tolist() == ["New York", "bar", NFC]
     assert read.notes[-1] == (
-        "In column 'y', 'caf\u00e9' (2 rows) and 'cafe\\u0301' (1 row) were read as one class, 'caf\u00e9'."
+        "In column 'y', 'caf\u00e9' (2 rows) and 'cafe\\u0301' (1 row) were read as one class, "
+        "'caf\u00e9'."
     )
 
 

@@ -77,9 +77,9 @@ def test_what_was_asked_for_is_said_whatever_came_out(judged):
     assert f"marks {found['n_marked']} rows" in found["sentence"]
     said = summarize_judged(replace(judged, error=0.01))["accept"]["sentence"]
     assert said == (
-        "No label in column 'rule' can be accepted with at most 1% wrong: this needs at least 230 audited rows, "
-        f"and there are 115. Column chary_accept marks {judged.correct.sum()} rows, labels that a person gave or "
-        "confirmed included."
+        "No label in column 'rule' can be accepted with at most 1% wrong: this needs at least 230 "
+        f"audited rows, and there are 115. Column chary_accept marks {judged.correct.sum()} rows, "
+        "labels that a person gave or confirmed included."
     )
 
 
@@ -106,5 +106,6 @@ def test_rows_without_a_label_are_not_called_labels():
 def test_a_new_class_is_a_warning(judged):
     warnings = [note["text"] for note in summarize_judged(judged)["notes"] if note["warning"]]
     assert warnings == [
-        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, correct it."
+        "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, "
+        "correct it."
     ]

@@ -39,7 +39,8 @@ def test_rows_not_reached_come_first(judged):
 def test_several_people_go_on_in_their_own_sheets(judged):
     summary = {**summarize_judged(judged), "annotators": {"differing": 0}}
     assert judged_steps(summary, Hints(draw="chary judge draw t.csv"))[-1]["words"] == (
-        "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the old answers:"
+        "To narrow the intervals, draw a larger sheet and let each person go on in a copy with the "
+        "old answers:"
     )
 
 

@@ -127,8 +127,8 @@ def test_another_unit_or_mark_is_written_otherwise(learned, new, odd, n_odd, exp
     with pytest.raises(TableError) as caught:
         preparation.transform({"x": new})
     assert str(caught.value) == (
-        f"Column 'x' holds '{odd}': {n_odd} of {len(new)} cells cannot be read, because the model learned from "
-        f"{expected}; write them the same way."
+        f"Column 'x' holds '{odd}': {n_odd} of {len(new)} cells cannot be read, because the model "
+        f"learned from {expected}; write them the same way."
     )
 
 

@@ -387,7 +387,8 @@ LAST = words(
     "Schmidt Müller Meyer Weber Wagner Becker Hoffmann Schulz Koch Richter Klein Wolf Lange Keller"
 )
 SAID = words(
-    "good bad room service food slow nice very the was and clean staff friendly price location hotel"
+    "good bad room service food slow nice very the was and clean staff friendly price location "
+    "hotel"
 )
 ARABIC = words("هذا المنتج جيد جدا ولكن السعر مرتفع قليلا والخدمة ممتازة")
 IN_LETTERS = str.maketrans("0123456789", "qrstuvwxyz")
