@@ -50,7 +50,10 @@ class AuditedResult:
         return score(self.before.correct)
 
     def after_score(self, skipped: int = 0) -> Score:
-        """Compute the share of ``after`` that is right, of all drawn rows: approximate."""
+        """Compute the share of ``after`` that is right: approximate.
+
+        Rows that were drawn and ``skipped`` count as wrong.
+        """
         return cross_fitted_score(
             int(self.after.correct.sum()),
             int(self.before.correct.sum()),
