@@ -1,4 +1,4 @@
-"""Every number of ``chary label`` that was chosen by experiment, with the result behind it.
+"""Hold the numbers chosen by experiment, with the results behind them.
 
 The rules that use them are in ``chary.labelling.rules``; docs/explanation/defaults.md tells the
 story. Stored results are named by file, below ``benchmarks/results`` unless another folder is
@@ -93,8 +93,8 @@ class Defaults:
     # A member's weight falls by exp(-this) for each unit of held-out log loss above the mean of the
     # members ...
     weight_per_loss: float = 4.0
-    # ... and changes by at most exp(this): labelled rows are not like the others. The mixture with
-    # both is the one of rivals.txt; other values have no stored result.
+    # ... and changes by a factor of at most exp(this): labelled rows are not like the others. The
+    # mixture with both is the one of rivals.txt; other values have no stored result.
     max_weight_change: float = 1.0
     # Factors of a member's logits, of which the best for held-out labels is taken before its loss
     # is measured, so that no member loses by its scale alone.
@@ -103,10 +103,10 @@ class Defaults:
     # ------------------------------------------------ lean_to_commonest_class
 
     # A model that is worse than always naming the commonest class has this many times the logarithm
-    # of the class shares added to its scores. A lean of 2 in place of one fitted to held-out labels
-    # (5 or 10) left the mean accuracy of the 41 draws that lean as it was (-0.02 points) and halved
-    # the eight draws furthest below the median rival. Also tried: caps of 0.5, 1, 1.5 and 3, half,
-    # the square root, and no lean.
+    # of the class shares added to its scores. Before, the amount was fitted to held-out labels (5
+    # or 10 in each of the 41 of 310 draws that lean). With 2 their mean accuracy is the same (-0.02
+    # points), and four of the eight draws furthest below the median rival come within 3 points of
+    # it. Also tried: caps of 0.5, 1, 1.5 and 3, half, the square root, and no lean.
     lean: float = 2.0
 
     # ------------------------------------------------ hand_over_to_network
@@ -116,8 +116,9 @@ class Defaults:
     collapse_distance: float = 0.4
     # ... and the entropy of its class shares is at most this share of theirs. On the paper's 13
     # data sets with biased labels: 77.0 % with the rule, 72.2 without (mixture alone), 73.5 by the
-    # network alone (studies/results/tables-paper/report.md). Both numbers were set by looking at
-    # these sets and at biased draws of real tables.
+    # network alone (studies/results/tables-paper/report.md; measured with an earlier mixture of 100
+    # trees and fixed weights, and not since). Both numbers were set by looking at these sets and at
+    # biased draws of real tables.
     collapse_entropy: float = 0.9
     # Unlabelled rows that a collapse is looked for on; a bound of cost.
     collapse_rows: int = 20_000

@@ -1,4 +1,4 @@
-"""A column that already guesses the label, as a language model or rules fill it."""
+"""Find a column that already guesses the label, as a language model does."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class GuessColumn(NamedTuple):
 
 
 class GuessFigures(NamedTuple):
-    """How a column that guesses and the model compare, and which of them labels the rows."""
+    """How a column that guesses compares with the model."""
 
     column: str
     kept: bool  # whether its labels were kept
@@ -90,7 +90,7 @@ def compare_guesses(
     audited: bool,
     defaults: Defaults = DEFAULTS,
 ) -> GuessFigures:
-    """Compare the labels of a column with those of a model on the same held-out rows.
+    """Compare a column with a model on the same held-out rows.
 
     The column's labels are kept unless the rows show a gain by the model.
     """
@@ -110,7 +110,7 @@ def compare_guesses(
 def find_guess_column(
     prepared: Prepared, table: Table, labels: Labels, defaults: Defaults = DEFAULTS
 ) -> GuessColumn | None:
-    """Find a column of the target's classes that agrees with the labels far above chance.
+    """Find a column that agrees with the labels far above chance.
 
     Of several the one that agrees best is taken, of equally good ones the first by name.
 
@@ -178,7 +178,7 @@ def _guessed_codes(
 
 
 def _codes_of(texts: pl.Series, code_of: dict[str, int]) -> NDArray[np.intp]:
-    """Look up the class codes of texts, -1 for other texts and missing ones."""
+    """Look up the class codes of texts; -1: none."""
     values = texts.drop_nulls().unique().to_list()
     known = {text: code_of.get(folded(text), -1) for text in values}
     codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int64)
@@ -212,7 +212,7 @@ def _agreement(guesses: NDArray[np.intp], codes: NDArray[np.intp], n_classes: in
 def _with_patterns(
     name: str, prepared: Prepared, table: Table, labels: Labels, code_of: dict[str, int]
 ) -> GuessColumn | None:
-    """Find what the features of a column are for each class that it guesses.
+    """Find the features of a column for each guessed class.
 
     Features that several classes share, as rare categories do, or a class and a missing cell, are
     no guess.

@@ -1,4 +1,4 @@
-"""Label all rows of a table: learn from the rows in memory, then label and write batch after batch.
+"""Label all rows of a table: learn, then label and write batch by batch.
 
 A table that does not fit in memory is read twice: once for its labelled rows and a sample of the
 others, which are learned from, and once to label and write every row. One that fits is its own
@@ -157,7 +157,7 @@ def _sample(
     progress: Callable[[str], None],
     defaults: Defaults,
 ) -> Table:
-    """Read the rows to learn from: with a label, named by sheets, and a sample of the others."""
+    """Read labelled rows, those in sheets, and a sample of the others."""
     if memory < _LEAST_BYTES:
         raise TableError(
             f"A table that is read in parts needs {_LEAST_BYTES >> 20:,} MiB at least, and "
@@ -197,7 +197,7 @@ def _label_batches(
     memory: int,
     progress: Callable[[str], None],
 ) -> tuple[LabeledRows, Counts]:
-    """Label, count and write every row; return the labels of the rows that were learned from."""
+    """Label, count and write every row; return the rows learned from."""
     labels = fit.labels
     preparation = fit.model[0]
     numbers = fit.table.numbers(np.arange(len(labels.codes)))
@@ -239,7 +239,7 @@ def _label_batches(
 
 
 def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[_Batch]:
-    """Score all rows of the table: those in memory at once, others in blocks."""
+    """Score rows in memory at once, and others in blocks."""
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
         probs = np.zeros((len(X), len(fit.labels.classes)))
@@ -260,7 +260,7 @@ def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> I
 def _label_batch(
     fit: Fit, probs: Floats, confidence: Floats, learned: slice, places: NDArray[np.intp]
 ) -> LabeledRows:
-    """Label the rows of a batch; given labels stay, and so do those that were learned from.
+    """Label the rows of a batch; given and learned labels stay.
 
     ``learned`` are the rows that were learned from, which are at ``places`` of the batch.
     """
@@ -327,7 +327,7 @@ class LabeledRows:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many rows have each label, from where, and of which confidence; counts add up."""
+    """Counts of labels by source and by confidence; they add up."""
 
     labels: NDArray[np.int64]  # (3, C) by SOURCES and class
     new: ConfidenceHistogram  # labels that were not given
@@ -378,7 +378,7 @@ class LearnerSettings(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class LabeledTable(Fit, LabeledRows):
-    """The outcome of ``label_table``: what was learned, and the label of every row of ``table``."""
+    """The outcome of ``label_table``."""
 
     counts: Counts  #: of all rows, also if ``table`` holds a part of them
     next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
@@ -391,7 +391,7 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def settings(self) -> LearnerSettings:
-        """Which learner, and how it was used; what was asked for is in ``options``."""
+        """The learner, and how it was used; ``options`` has what was asked for."""
         learner = self.choice.learner
         words = learner.words
         why = self.choice.why
@@ -409,14 +409,14 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def n_drawn(self) -> int | None:
-        """Unlabelled rows that the model learned with, of a table read in parts; None: all."""
+        """Unlabelled rows that were learned from; None: all."""
         if self.table.taken is None:
             return None
         return int((~self.labels.labeled).sum())
 
     @property
     def accept(self) -> NDArray[np.bool_] | None:
-        """(n,) Whether a row can be accepted at the error asked for; None: none was."""
+        """Acceptable rows (n,); None: no error was asked for."""
         return acceptable(self.audit, self.labels.labeled, self.confidence, self.confirmed)
 
     @property
@@ -429,13 +429,16 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def audit_size(self) -> int:
-        """Rows to draw for an audit, so that some are left to label; 0: there are too few."""
+        """Rows to draw for an audit; 0: too few are unlabelled."""
         size = min(AUDIT_SIZE, self.counts.n_new - 1)
         return size if size >= 2 else 0
 
     @property
     def added_columns(self) -> dict[str, pl.Series]:
-        """The columns that chary adds; the label has the target's type if every class fits it."""
+        """The columns that chary adds.
+
+        The label has the type of the target if every class fits it.
+        """
         return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
 
     def at_error(self, error: float | None) -> LabeledTable:
@@ -452,7 +455,7 @@ class LabeledTable(Fit, LabeledRows):
         return np.ascontiguousarray(self.model[0].transform_part(frame))
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Compute class probabilities (n, C) of every row; 1 for the class of a given label.
+        """Compute class probabilities (n, C) of every row; 1 for a given label.
 
         A row that the model learned from keeps the label it was learned with, which need not be the
         class that has the highest probability in the end.
@@ -463,7 +466,7 @@ class LabeledTable(Fit, LabeledRows):
 
 
 def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Set the probabilities (n, C) of rows with a given label; its code is -1 if there is none."""
+    """Set the probabilities (n, C) of given labels; code -1: none was."""
     is_given = codes >= 0
     probs[is_given] = np.eye(probs.shape[1])[codes[is_given]]
     return probs
@@ -475,7 +478,7 @@ def acceptable(
     confidence: NDArray[np.float64],
     confirmed: NDArray[np.bool_],
 ) -> NDArray[np.bool_] | None:
-    """Tell which rows can be accepted at the error asked for; None: none was.
+    """Tell which rows can be accepted; None: no error was asked for.
 
     Given labels can. New ones can from a confidence on, as a file shows it, if they are
     ``confirmed``: an audit speaks of what the model says in the end, not of a label that it learned
@@ -518,7 +521,10 @@ def columns_to_add(
 
 
 def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Give classes the type of the target, if it can hold them all: an audit may find new ones."""
+    """Give classes the target's type, if it can hold them all.
+
+    An audit may have found new classes.
+    """
     typed = classes
     if dtype == pl.Boolean:
         values = {"true": True, "false": False}
@@ -537,7 +543,7 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _sample_notes(fit: Fit, counts: Counts) -> list[str]:
-    """Say how a table was labelled that is read in parts, a sentence each."""
+    """Say how a table in parts was labelled, a sentence each."""
     if fit.table.taken is None:
         return []
     n_sampled = int((~fit.labels.labeled).sum())
@@ -554,7 +560,7 @@ def _sample_notes(fit: Fit, counts: Counts) -> list[str]:
 
 
 def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
-    """Warn of classes that have labels, but that no other row was predicted to be of."""
+    """Warn of classes with labels that no other row received."""
     n_given = counts.labels[0]
     n_received = counts.labels[1:].sum(axis=0)
     names = [

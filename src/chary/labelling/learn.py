@@ -1,4 +1,4 @@
-"""Learning from the labels of a table: columns, model, held-out labels, audit and explanation."""
+"""Learn from a table: columns, model, held-out labels, audit, explanation."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PriorFigures(NamedTuple):
 
 
 class TableLabels(NamedTuple):
-    """The labels of a table, read from its target and from sheets; both kinds know every class."""
+    """The labels of target and sheets; both know every class."""
 
     given_labels: Labels  # without the audited rows
     all_labels: Labels  # with them
@@ -103,7 +103,7 @@ def learn(
     diagnosed: Callable[[DiagnosedTable], None],
     defaults: Defaults = DEFAULTS,
 ) -> tuple[Fit, NDArray[Any]]:
-    """Learn from the rows of a table; return the features that were learned from, too.
+    """Learn from the rows of a table; return the features, too.
 
     If the rows are a part of a larger table (``table.taken``), its labelled rows and a uniform
     sample of the others, class shares given for all rows are converted to those of the part: class
@@ -245,7 +245,7 @@ def learn(
 
 
 def read_labels(table: Table, options: LabelOptions) -> TableLabels:
-    """Read the labels of a table and of its sheets; some rows must be left to label."""
+    """Read labels and sheets; some rows must be left to label."""
     target = options.target
     unlabeled = options.unlabeled
     labels, notes = read_target(table, target, **options.target_reading)
@@ -287,7 +287,7 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
 
 
 def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
-    """Convert class shares of a table to those of a part that has all its labelled rows.
+    """Convert class shares of a table to those of a part.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def fit_learner(
     seed: int = 0,
     defaults: Defaults = DEFAULTS,
 ) -> FittedLearner:
-    """Choose a learner by the rules, or take the one that was asked for, and fit it."""
+    """Choose a learner by the rules, unless one is given, and fit it."""
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds, defaults=defaults)
     # A class that only the audit found is not learned here.
     labels = drop_empty_classes(labels)
@@ -434,7 +434,7 @@ def fit_learner(
 def _hold_out(
     fitted: FittedLearner, X: NDArray[Any], labels: Labels, options: LabelOptions, n_rows: int
 ) -> tuple[HeldOut, FoldModels]:
-    """Predict the given labels by models without them, as the table is labelled without an audit.
+    """Predict the given labels by models that have not seen them.
 
     Mixtures that were fitted to weigh their members are not fitted again.
     """

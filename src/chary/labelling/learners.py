@@ -1,4 +1,4 @@
-"""The learners of ``chary label``: classifiers, with how they learn from their own labels."""
+"""List the learners of ``chary label``."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
 
 
 def learner_of(learner: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learner]:
-    """Look up a learner by name, or make one of a classifier; the latter's name is "own".
+    """Look up a learner, or make one, named "own", of a classifier.
 
     A classifier of scikit-learn's kind is fitted on the labelled rows, and on the others if it has
     a parameter ``unlabeled``. Anything else is refused.

@@ -1,4 +1,4 @@
-"""Rows for a person to look at: doubtful new labels, and given labels that may be wrong."""
+"""Choose rows for a person: doubtful new labels, improbable given ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rows_to_check(
 
 
 def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> NDArray[np.intp]:
-    """Find places in ``held_out`` of labels worth a second look, the least probable first.
+    """Find the places of improbable labels, the least probable first.
 
     A label is listed if the model that had not seen it gives another class a probability far above
     that of the given one. Of equally probable labels the one with the surer prediction comes first,
@@ -87,7 +87,7 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> NDArray[
 
 
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
-    """Write a sheet of the rows to check, with the label that each has now.
+    """Write a sheet of the rows to check, with their labels.
 
     Its answers are labels like any other: rows chosen for doubt measure nothing.
     """

@@ -1,4 +1,4 @@
-"""The rules of ``chary label``: what it decides by itself, in the order in which it decides.
+"""Decide what a user leaves open: the rules of ``chary label``, in order.
 
 A rule is a function that ``learn`` or ``fit_learner`` calls. It returns the figures that decided
 and what follows, or None if nothing does. A study switches a rule off by its name,
@@ -139,7 +139,7 @@ def leave_out_columns_beyond_labels(
 def leave_out_useless_texts(
     prepared: Prepared, labels: Labels, defaults: Defaults = DEFAULTS, seed: int = 0
 ) -> LeftOut | None:
-    """Leave out free text if held-out labels are clearly easier to predict without it.
+    """Leave out free text that makes held-out labels harder to predict.
 
     Thirty topics of each text can outvote a few good columns. All texts are left out, or none.
     """
@@ -162,7 +162,7 @@ def _columns_of_features(prepared: Prepared) -> NDArray[Any]:
 
 
 def _share_beyond(X: NDArray[Any], has_label: NDArray[np.bool_], defaults: Defaults) -> float:
-    """Return the share of other rows that a tree puts into leaves without a label."""
+    """Return the share of other rows in leaves without a label."""
     leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(has_label) / has_label.sum()))
     tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, has_label)
     leaves = tree.apply(X)
@@ -185,7 +185,7 @@ def _distance_of_shares(X: NDArray[Any], labels: Labels, defaults: Defaults, see
 def _losses_without(
     prepared: Prepared, labels: Labels, stays: NDArray[np.bool_], defaults: Defaults, seed: int
 ) -> tuple[float, float]:
-    """Return the log loss of held-out labels with all features, and with some alone."""
+    """Return held-out log losses with all features and with some."""
     rows = rows_to_hold_out(prepared.X, labels, defaults.quick_rows, seed)
     X = prepared.X[rows]
     quick_model = MixedEnsembleClassifier(
@@ -212,7 +212,7 @@ def _losses_without(
 
 
 def rows_to_hold_out(X: NDArray[Any], labels: Labels, n_others: int, seed: int) -> NDArray[np.intp]:
-    """Return all labelled rows and some others, in an order by their features alone."""
+    """Return labelled rows and some others, ordered by features."""
     rng = np.random.default_rng(seed)
     place = np.round(X @ rng.normal(size=X.shape[1]), 6)
     rows = np.lexsort((labels.codes, place))
@@ -241,7 +241,7 @@ class OutOfFold(NamedTuple):
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Scores of the mixtures, (k, C), with the weights that they have by now."""
+        """Scores (k, C) of the mixtures with their present weights."""
         weights = self.fold_models[0][0].weights_
         return np.einsum("m,kmc->kc", weights, self.logits)
 
@@ -325,11 +325,11 @@ def hand_over_to_network(
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
 ) -> Finding | None:
-    r"""Hand over to the network if labels are strongly biased and the mixture has collapsed.
+    r"""Hand over to the network if the mixture has collapsed.
 
-    On rows far from any label unlike learners may find hardly anything but some of the classes. It
-    is a collapse if the class shares :math:`\hat\pi` of its predictions are far from those of the
-    labels, and less even:
+    It is asked only if labels are strongly biased. On rows far from any label unlike learners may
+    find hardly anything but some of the classes. It is a collapse if the class shares
+    :math:`\hat\pi` of its predictions are far from those of the labels, and less even:
 
     .. math::
         \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4,

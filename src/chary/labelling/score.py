@@ -68,7 +68,7 @@ class RowCounts:
         return dict(sorted(occurring, key=lambda item: (-item[1], item[0])))
 
     def refuse(self, name: str | None = None) -> None:
-        """Refuse a table, called ``name``, if a column is not written as the model knows it."""
+        """Refuse a table with a column that the model cannot read."""
         with naming_table(name):
             self.cells.refuse()
 
@@ -130,7 +130,7 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
 def score_batches(
     model: Pipeline, batches: Iterable[Batch], counts: RowCounts, threads: int = 1
 ) -> Iterator[tuple[Batch, Scored]]:
-    """Score the rows of a file block by block, in order, several blocks at a time.
+    """Score the rows of a file in order, several blocks at a time.
 
     Blocks are cut by their rows alone, and BLAS computes with one thread, so that what a row gets
     depends on nothing but the table and the model. The rows are added to ``counts``.
@@ -167,7 +167,7 @@ def score_batches(
 
 
 def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
-    """Refuse a table that needs more memory, or has taken more by now, than is allowed."""
+    """Refuse a table that needs or takes too much memory."""
     if max(needed, resident_bytes()) > memory:
         raise TableError(
             f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with "
@@ -203,7 +203,7 @@ def predict_table(
 def _score_blocks(
     model: Pipeline, frame: pl.DataFrame, counts: RowCounts
 ) -> Iterator[tuple[Table, Scored]]:
-    """Score the rows of a frame block by block, but for blank ones, and count them."""
+    """Score and count the rows of a frame but for blank ones."""
     size = block_rows(model)
     for start in range(0, max(1, frame.height), size):
         block = Table(frame.slice(start, size), "the rows").without_blank_rows()
@@ -270,7 +270,7 @@ class Predictor:
         probabilities: bool = False,
         threshold: float | None = None,
     ) -> Predictor:
-        """Make one of a model file, which is read at once; errors name the file."""
+        """Read a model file at once; errors name the file."""
         data = read_model_file(path)
         predictor = cls(data, columns, probabilities, threshold)
         name = Path(path).name
@@ -351,7 +351,7 @@ def naming_table(name: str | None) -> Iterator[None]:
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
-    """Refuse a model that is not a preparation and a classifier that gives its confidence."""
+    """Refuse a model that takes no tables or gives no confidence."""
     is_of_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
     if not is_of_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
         raise TableError(
@@ -361,7 +361,7 @@ def _require_table_model(model: Any, name: str) -> Pipeline:
 
 
 def block_rows(model: Pipeline) -> int:
-    """Return how many rows to score at a time, so that their features stay small."""
+    """Return how many rows to score at a time."""
     n_features = len(model[0].get_feature_names_out())
     return int(min(_BLOCK_ROWS, max(1, _BLOCK_NUMBERS // n_features)))
 

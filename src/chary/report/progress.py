@@ -1,4 +1,4 @@
-"""How far the work is, and how long it still takes: for bars in terminal, notebook and browser."""
+"""Tell how far the work is, and how long it still takes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Progress(Protocol):
 
 
 class Pace:
-    """The share of the work that is done and the seconds left, guessed from the names of the steps.
+    """How far the work is, guessed from the names of its steps.
 
     A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as
     usual beside those before it. Work of another kind is one step of its own.
@@ -94,7 +94,7 @@ class Pace:
 
 
 def _usual_shares(kind: str) -> tuple[float, float]:
-    """Return which share of the work a kind of step usually comes after, and which it does."""
+    """Return the shares of the work before a step and by it."""
     percent_before = 0
     for name, percent in _USUAL_PERCENT.items():
         if name == kind:
@@ -104,7 +104,7 @@ def _usual_shares(kind: str) -> tuple[float, float]:
 
 
 def _counted_share(counts: str) -> float | None:
-    """Read the share of a step that is done from its counts; None: it has none.
+    """Read the share of a step from its counts; None: it has none.
 
     >>> _counted_share(" 2,000 of 8,000 rows")
     0.25
