@@ -506,6 +506,7 @@ def _explain_result(result: Result, rows: Any) -> Any:
     if rows is None:
         numbers = table.numbers(np.arange(table.frame.height))
     else:
+        # A mask that is a pandas Series may have the index of the table.
         if str(getattr(rows, "dtype", "")) == "bool":
             rows = aligned(rows, result.data, table.n_numbers, "the mask")
         numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
@@ -766,6 +767,7 @@ class Result(_Reported):
                 f"{k} rows are too few to judge by; look at each unlabelled row instead."
             )
 
+        # Audited rows count as unlabelled, so that an enlarged sheet keeps them.
         labels = details.labels
         if details.audit is not None:
             labels = labels.without(details.audit.answers.rows)

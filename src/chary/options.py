@@ -248,7 +248,12 @@ def same_option(command: type[Options], name: str, default: Any) -> Any:
 
 def declarations(command: type[Options]) -> dict[str, Declaration]:
     """List the options of a command by name, in the order of its help."""
-    declared = {one.name: one.metadata["option"] for one in fields(command) if one.metadata}
+    # A field without a declaration, such as the learner of a page, is for programs alone.
+    declared = {
+        attribute.name: attribute.metadata["option"]
+        for attribute in fields(command)
+        if attribute.metadata
+    }
     return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
 
 
@@ -310,7 +315,7 @@ class Options:
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
         """Take over from another command's options all that this command has, too."""
-        known = {one.name for one in fields(cls)}
+        known = {attribute.name for attribute in fields(cls)}
         shared = {name: value for name, value in vars(options).items() if name in known}
         return cls(**{**shared, **changes})
 
@@ -346,7 +351,7 @@ class Options:
     def as_typed(self) -> dict[str, Any]:
         """Write what was chosen, by name: a text, a list of them, or True for a switch."""
         typed = {}
-        defaults = {one.name: one.default for one in fields(self)}
+        defaults = {attribute.name: attribute.default for attribute in fields(self)}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
             if value != defaults[name]:

@@ -133,18 +133,19 @@ def _label(
     bytes_done = dict.fromkeys(n_bytes, 0.0)
     rows_done = Counter[str]()
 
-    def show_progress(task: FileTask, n_rows: int, share: float) -> None:
-        rows_done[task.source] = n_rows
-        bytes_done[task.source] = share * n_bytes[task.source]
-        n_files_done = sum(bytes_done[name] >= n_bytes[name] for name in n_bytes)
-        step(
-            f"{n_files_done} of {counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
-            f"{sum(bytes_done.values()):,.0f} of {sum(n_bytes.values()):,} bytes"
-        )
-
     # Polars writes of damaged files, which the summary tells anyway; hiding it would hide a bar.
     has_bar = console.stderr().is_terminal
     with console.steps() as step, nullcontext() if has_bar else console.quietly():
+
+        def show_progress(task: FileTask, n_rows: int, share: float) -> None:
+            rows_done[task.source] = n_rows
+            bytes_done[task.source] = share * n_bytes[task.source]
+            n_files_done = sum(bytes_done[name] >= n_bytes[name] for name in n_bytes)
+            step(
+                f"{n_files_done} of {counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
+                f"{sum(bytes_done.values()):,.0f} of {sum(n_bytes.values()):,} bytes"
+            )
+
         return label_files(predictor, tasks, resources, show_progress, scheduler=scheduler)
 
 
