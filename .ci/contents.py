@@ -23,9 +23,9 @@ NEEDED = {
     "chary/tables/no_answer.txt",
 }
 IN_SOURCE = {
-    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO", "README.md",
-    "SECURITY.md", "constraints.txt", "pyproject.toml", "recipe/recipe.yaml", "tests/conftest.py",
-    ".ci/contents.py", ".ci/lowest.py", ".ci/run",
+    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO",
+    "README.md", "SECURITY.md", "constraints.txt", "pyproject.toml", "recipe/recipe.yaml",
+    "tests/conftest.py", ".ci/contents.py", ".ci/lowest.py", ".ci/run",
 }  # fmt: skip
 # What runs leave behind, and data that is not ours to publish.
 NEVER = (

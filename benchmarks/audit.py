@@ -302,7 +302,10 @@ def show_promises(console: Console, n_audits: int) -> None:
         "too many wrong of all rows",
         "of the rows not audited",
     )
-    title = f"Accepting rows: percent of audits (10 promised); by enumeration or {n_audits:,} simulated audits"
+    title = (
+        "Accepting rows: percent of audits (10 promised); by enumeration or "
+        f"{n_audits:,} simulated audits"
+    )
     table = Table(*columns, title=title)
     for n, k, error in [
         (100, 60, 0.1),

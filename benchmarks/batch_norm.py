@@ -41,7 +41,8 @@ class OldNetwork(DiverseNetwork):
 def cnn() -> nn.Module:
     return nn.Sequential(
         nn.Unflatten(1, (1, 28, 28)), nn.Conv2d(1, 8, 5, stride=2), nn.BatchNorm2d(8), nn.ReLU(),
-        nn.Conv2d(8, 16, 3, stride=2), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(400, 64), nn.ReLU(),
+        nn.Conv2d(8, 16, 3, stride=2), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(),
+        nn.Linear(400, 64), nn.ReLU(),
     )  # fmt: skip
 
 

@@ -48,7 +48,8 @@ def main(other: str, repeats: int) -> None:
     """Print a line for each command, then what a second thread costs ``chary label``."""
     rng = np.random.default_rng(0)
     print(
-        f"{'':24}{'CPU s, other':>14}{'this':>8}{'times':>8}{'MiB, other':>14}{'this':>8}{'times':>8}"
+        f"{'':24}{'CPU s, other':>14}{'this':>8}{'times':>8}"
+        f"{'MiB, other':>14}{'this':>8}{'times':>8}"
     )
     folders = {}
     for tree in (other, str(ROOT)):

@@ -115,7 +115,8 @@ def prediction_powered(
 ) -> tuple[float, float]:
     r"""The asymptotic interval of a mean (Angelopoulos et al., Prediction-powered inference, 2023).
 
-    .. math:: \bar f + \overline{(y - f)} \pm 1.96 \sqrt{ \mathrm{var}(f) / N + \mathrm{var}(y - f) / k }
+    .. math::
+        \bar f + \overline{(y - f)} \pm 1.96 \sqrt{\mathrm{var}(f) / N + \mathrm{var}(y - f) / k}
     """
     rest = truth - labels
     middle = labelled_share + rest.mean()
@@ -334,7 +335,10 @@ def show_differences(console: Console, n_audits: int) -> None:
         "worse named",
         "better named",
     ]
-    title = f"Differences with skipped rows: percent of {n_audits:,} audits; 95 promised, 5 at most wrong"
+    title = (
+        f"Differences with skipped rows: percent of {n_audits:,} audits; 95 promised, "
+        "5 at most wrong"
+    )
     table = Table(*heads, title=title)
     for i, design in enumerate(PAIR_DESIGNS):
         outcomes = audits_of_pair(design, n_audits, np.random.default_rng([i, 2026, 40]))
@@ -420,8 +424,13 @@ def show(console: Console, title: str, names: list[str], tallies: list[Tally], f
         both = cells(design)
         right = (both[0, 0] + both[1, 1]).sum() / design.population
         skipped = both[:, :, 1].sum() / design.population
-        about = f"{design.k} {design.population} {100 * design.share:g} {100 * right:.0f} {100 * skipped:.0f}".split()
-        table.add_row(*about, *(figure(tally, name) for name in names))
+        percent = (f"{100 * design.share:g}", f"{100 * right:.0f}", f"{100 * skipped:.0f}")
+        table.add_row(
+            str(design.k),
+            str(design.population),
+            *percent,
+            *(figure(tally, name) for name in names),
+        )
     console.print(table)
 
 

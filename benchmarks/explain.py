@@ -114,7 +114,10 @@ def _agreement(compared: list[TableFacts], data: Path) -> Table:
     for spec in compared:
         for name, figures in _compare(Features(data, spec), spec).items():
             found.setdefault(name, []).append(figures)
-    title = f"Beside {REFERENCE} rows and all columns, mean of {len(compared)} tables, {N_EXPLAINED} rows each"
+    title = (
+        f"Beside {REFERENCE} rows and all columns, mean of {len(compared)} tables, "
+        f"{N_EXPLAINED} rows each"
+    )
     grid = Table(title=title, title_justify="left")
     for name in (
         "compared with",

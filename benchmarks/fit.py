@@ -216,8 +216,8 @@ def main(repeats: int = 3) -> None:
         speedups.append((pytorch / ours, mlp / ours))
         table.add_row(
             shape.name, str(shape.n), str(shape.d), str(shape.n_classes),
-            f"{ours:.3f}", f"{pytorch:.3f}", f"{mlp:.3f}", f"{pytorch / ours:.1f}x", f"{mlp / ours:.1f}x",
-            f"{speed:.1f}", f"{speed / peak:.0%}",
+            f"{ours:.3f}", f"{pytorch:.3f}", f"{mlp:.3f}",
+            f"{pytorch / ours:.1f}x", f"{mlp / ours:.1f}x", f"{speed:.1f}", f"{speed / peak:.0%}",
         )  # fmt: skip
     vs_pytorch, vs_mlp = gmean(speedups, axis=0)
     table.add_section()

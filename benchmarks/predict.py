@@ -29,7 +29,8 @@ folder, n_files, n_rows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for k in range(n_files):
     rng = np.random.default_rng(k)
     numbers = {f"x{j}": rng.standard_normal(n_rows) for j in range(9)}
-    pl.DataFrame(numbers | {"c": rng.choice(["a", "b", "c"], n_rows)}).write_parquet(f"{folder}/{k:03d}.parquet")
+    frame = pl.DataFrame(numbers | {"c": rng.choice(["a", "b", "c"], n_rows)})
+    frame.write_parquet(f"{folder}/{k:03d}.parquet")
 """
 TRAIN = """
 import sys, numpy as np, polars as pl, chary
@@ -55,9 +56,12 @@ model = chary.load(sys.argv[1]).pipeline
 frame = pl.read_parquet(sys.argv[2]).head(200_000)
 X = model[0].transform(frame)
 labels = model.predict(frame[:3000])
-members = [clone(getattr(m.estimator, "estimator", m.estimator)) for m in model[-1].estimator_.members_]
+fitted = [member.estimator for member in model[-1].estimator_.members_]
+members = [clone(getattr(member, "estimator", member)) for member in fitted]
 for member in members:
-    member.set_params(**({"n_jobs": -1} if "n_jobs" in member.get_params() else {})).fit(X[:450], labels[:450])
+    if "n_jobs" in member.get_params():
+        member.set_params(n_jobs=-1)
+    member.fit(X[:450], labels[:450])
 start, cpu = time.perf_counter(), time.process_time()
 for member in members:
     member.predict_proba(X)
@@ -88,8 +92,8 @@ def main() -> None:
         )
         print(f"{len(os.sched_getaffinity(0))} cores, --memory {given.memory}\n")
         print(
-            f"{'':28}{'files':>6}{'wall, s':>10}{'CPU, s':>10}{'MiB':>8}{'us/row':>9}{'wall, times':>13}"
-            f"{'CPU, times':>12}"
+            f"{'':28}{'files':>6}{'wall, s':>10}{'CPU, s':>10}{'MiB':>8}{'us/row':>9}"
+            f"{'wall, times':>13}{'CPU, times':>12}"
         )
         sizes = {"part": part, "all": given.files} if part < given.files else {"all": given.files}
         limits = {kind: copied(folder, kind) for kind in sizes}

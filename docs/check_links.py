@@ -73,7 +73,7 @@ def complaints(site: Path) -> list[str]:
 
 
 def _dead(path: Path, address: str, pages: dict[Path, Page]) -> str:
-    """Why an address within the site leads nowhere; nothing if it leads somewhere, or out of the site."""
+    """Say why an address within the site leads nowhere; nothing if it is right or external."""
     parts = urlsplit(address)
     if parts.scheme or parts.netloc:
         return ""

@@ -1,4 +1,4 @@
-"""How Sphinx builds the site in ``build/site`` from the pages of ``docs/``, the docstrings and ``examples/``.
+"""How Sphinx builds ``build/site`` from the pages of ``docs/``, docstrings and ``examples/``.
 
 ``make docs`` builds it, without a network. Pages are Markdown that a forge shows, too: what a forge
 and a site want differently is turned over in ``_ext/forge_links.py``.
@@ -59,7 +59,7 @@ numpydoc_xref_param_type = False
 # All checks of numpydoc but those that ask for more words than there is to say:
 numpydoc_validation_checks = {
     "all",
-    "EX01",  # an example: every estimator has one (a test says so), a record of three numbers needs none
+    "EX01",  # an example: every estimator has one (a test says so), a small record needs none
     "SA01",  # "See Also": likewise
     "SA04",  # its entries need no description where the name tells
     "ES01",  # an extended summary: a short function has said it all in one line
@@ -68,7 +68,7 @@ numpydoc_validation_checks = {
     "GL03",
     "SS05",  # "Tells ..." or "Tell ...": either is English
     "SS06",  # a summary of two lines is a summary
-    "PR01",  # parameters: tests/common/test_documented.py is stricter, and reads fields of records, too
+    "PR01",  # parameters: tests/common/test_documented.py is stricter, and reads fields, too
     "PR02",  # **settings stand for parameters that are listed by name
     "PR06",  # "str", "bool": as scikit-learn writes them
     "PR07",  # a type can say it all: "random_state : int"

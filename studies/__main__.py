@@ -1,4 +1,4 @@
-"""The command line of the studies, from a clone: ``python -m studies list | run | report | import | datasets``."""
+"""The commands of the studies: ``python -m studies list | run | report | import | datasets``."""
 
 from __future__ import annotations
 
@@ -174,7 +174,10 @@ def report(
     store: _STORE = CELLS,
     out: _OUT = None,
 ) -> None:
-    """Print a study beside the paper; write it as Markdown, CSV, a figure, and all its cells in one file."""
+    """Print a study beside the paper, and write its files.
+
+    They are Markdown, CSV, a figure, and one file with all cells.
+    """
     part, finished = Slice.of(name, datasets, methods, seeds, protocol), Store(store)
     study = part.study
     results = results_of(part.cells(), finished)
@@ -253,7 +256,10 @@ def fetch(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM."""
+    """Run a command and return its exit code.
+
+    0 is success, 1 a bad input told in one sentence, 130 an interruption, 143 a SIGTERM.
+    """
     try:
         code: int = app(arguments, prog_name="python -m studies", standalone_mode=False) or 0
         return _fail("Interrupted; run again to resume.", 130) if code == 130 else code
@@ -291,7 +297,7 @@ def _refuse_missing(study: Study, cells: list[Cell]) -> None:
 
 @contextmanager
 def _display(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Cells done, running and failed, and the time left, on one line; nothing when not a terminal."""
+    """Count cells and time left on one line, on a terminal alone."""
     console = Console(stderr=True)
     state = progress.TextColumn("{task.fields[state]}, time left")
     columns = (

@@ -61,7 +61,7 @@ def mixed(task: Task, source: str, k: int) -> Trained:
 
 
 def extra_rows(task: Task, source: str, k: int) -> NDArray[np.intp]:
-    """k more rows to label: drawn at random (an audit), or by the process that gave the first labels."""
+    """Draw k more rows to label: at random (an audit), or as the first labels were."""
     if k == 0:
         return np.empty(0, dtype=np.intp)
     if source == RANDOM:

@@ -1,4 +1,4 @@
-"""The paper's figure of calibration once more, with its authors' own draws and training: the curves they printed.
+"""The paper's figure of calibration, with the draws and the training of its authors.
 
 Written from what their repository (github.com/ambroiseodt/tsim) does, with none of its code: which
 generator draws what from a seed, in which order rows come, and that diversity is asked of one
@@ -69,7 +69,7 @@ class AuthorsTask:
     def _biased(
         self, rng: np.random.Generator, counts: NDArray[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Class by class: rows far out on its first component are drawn with a weight of exp(r |score|)."""
+        """Draw rows class by class, weighted by exp(r |score|) on the first component."""
         drawn, rest = [], []
         for c, count in enumerate(counts):
             rows = np.flatnonzero(self.y_true == c)
@@ -147,7 +147,7 @@ class AuthorsNetwork:
 
 
 class HeadsOfOneStrength:
-    """What the measure asks: the prediction head, and the heads that were trained with one strength."""
+    """What the measure asks: the prediction head and the heads trained with one strength."""
 
     def __init__(self, network: AuthorsNetwork, gamma: float) -> None:
         self.network, self.gamma = network, gamma

@@ -1,4 +1,4 @@
-"""The study of calibration: true errors of four confidences, and the paper's curves, which it prints as a picture.
+"""The study of calibration: true errors of four confidences, beside the curves of the paper.
 
 Origin of ``published/calibration.csv``: the output of ``notebooks/plot_ECE_curves.ipynb`` in the
 authors' repository (github.com/ambroiseodt/tsim), stored with it from commit 6e01776 until 09e3041
@@ -73,7 +73,7 @@ ALIKE = 0.99  # a correlation above this counts as the same curve
 
 
 def errors_at_the_ends(study: Study, results: Results) -> str:
-    """The calibration error of T-similarity at the first and last strength of the diversity, beside softmax's."""
+    """Compare T-similarity's error at both ends of the diversity's strength with softmax's."""
     name, values = study.vary or ("", (None,))
     mean = _means(study, results)
     parts = []
@@ -89,7 +89,7 @@ def errors_at_the_ends(study: Study, results: Results) -> str:
 
 
 def errors_by_gamma(study: Study, results: Results) -> TextTable:
-    """Means over the data sets: a row for each labelling and gamma, a column for each confidence."""
+    """Tabulate means over the data sets: a row per labelling and gamma, a column per confidence."""
     mean = _means(study, results)
     rows = []
     for labeling in study.labelings:
@@ -166,7 +166,7 @@ def _notebook_curves(
 
 
 def _means(study: Study, results: Results) -> Callable[..., float]:
-    """(labelling, value, metric) -> mean over the data sets, in percent; NaN where there is none."""
+    """Average over the data sets, in percent: (labelling, value, metric) -> mean or NaN."""
     found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     for line in summarize(study, results):
         found[line.labeling, line.value, line.metric].append(line.mean)
@@ -182,7 +182,7 @@ _ROWS = (
 
 
 def calibration(study: Study, results: Results) -> Axes:
-    """The error of four confidences in bins of both kinds; and what the paper calls so, ours beside its curves."""
+    """Draw the error of four confidences in bins of both kinds, and the paper's beside ours."""
     lines = summarize(study, results)
     names = list(dict.fromkeys(line.dataset for line in lines))
     rows = [(labeling, *row) for row in _ROWS for labeling in study.labelings]

@@ -80,7 +80,10 @@ def _describe(value: Any, seen: set[int]) -> Any:
 
 
 def _is_installed(module: str | None) -> bool:
-    """Tell whether a module is chary's, Python's or an installed package's, not a user's script or notebook."""
+    """Tell whether a module is chary's, Python's or an installed package's.
+
+    Scripts and notebooks of a user are not.
+    """
     if module is None or module == "__main__":
         return False
     if module.partition(".")[0] in ("chary", "studies"):
@@ -116,7 +119,10 @@ def _parts_of_class(cls: type) -> list[Any]:
 
 
 def _state(value: Any, seen: set[int]) -> Any:
-    """Describe what an object holds: the function of a property, a user's attributes, or the object's pickle."""
+    """Describe what an object holds.
+
+    That is the function of a property, the attributes of a user's object, or a pickle.
+    """
     if isinstance(value, (staticmethod, classmethod)):
         return _describe(value.__func__, seen)
     if isinstance(value, property):

@@ -39,8 +39,9 @@ class TableFacts:
     target: str
     n_labeled: int
     bias_column: str  # by which labels are picked
-    bias_kind: str  # "number": values far from the mean first; "date": the earliest first; "rank": the largest
-    group_column: str  # labels come from the rows that have ``group_value`` here; "": there is no natural group
+    # Labelled first: values far from the mean ("number"), the earliest ("date"), largest ("rank").
+    bias_kind: str
+    group_column: str  # labels come from the rows that have ``group_value`` here; "": no group
     group_value: str  # as text
     sha256: str = ""  # of the file
 
@@ -151,7 +152,7 @@ def _numbers(values: pl.Series) -> pl.Series:
 
 
 def ordinal_codes(frame: pl.DataFrame) -> NDArray[np.float64]:
-    """Cells as they are: numbers stay, anything else becomes the rank of its text; NaN where a cell is empty.
+    """Turn cells into numbers: numbers stay, others become ranks of their text, empty ones NaN.
 
     >>> ordinal_codes(pl.DataFrame({"age": [31, None], "city": ["Ulm", "Bonn"]})).tolist()
     [[31.0, 1.0], [nan, 0.0]]
@@ -203,7 +204,7 @@ def _sha256(content: bytes) -> str:
 
 
 def _tumours() -> pl.DataFrame:
-    """Measurements of tumours with a unit in one column and words in another, as people write them."""
+    """Make measurements of tumours, with a unit in one column and words in another."""
     data = load_breast_cancer()
     frame = pl.DataFrame({str(name): data.data[:, j] for j, name in enumerate(data.feature_names)})
     area = frame["worst area"].to_numpy()
@@ -255,7 +256,7 @@ class Draw(Shared):
         return draw(self.labeled, int((~self.labeled).sum()), rng)[:k]
 
     def labels(self, more: NDArray[np.intp]) -> Labels:
-        """The labels given and those of some more rows; only classes that occur in them are known."""
+        """Add labels to those given; only classes that occur in them are known."""
         known = self.labeled.copy()
         known[more] = True
         seen, codes = np.unique(self.truth[known], return_inverse=True)
@@ -291,7 +292,7 @@ def table_draw(cell: Cell) -> Draw:
 
 
 def paper_draw(cell: Cell) -> Draw:
-    """A data set of the paper, split and labelled as there; its columns prepared as those of a table."""
+    """Load a data set of the paper as a table, split and labelled as there."""
     task, data = Task(cell), datasets.load(cell.dataset)
     train, test = train_test_rows(data.y, task._seed(0))
     columns = {f"x{j}": data.X[:, j] for j in range(data.X.shape[1])}

@@ -1,4 +1,4 @@
-"""The paper's 13 benchmark data sets: their facts, loading from disk, and downloading when asked to.
+"""The paper's 13 benchmark data sets: their facts, loading from disk, and downloading.
 
 The facts are in ``published/datasets.csv``: the paper's table (its "DNA: 6 classes" is a slip: the
 file has 3) with the checksums of the content, and the licences of the sources at the time of
@@ -166,7 +166,7 @@ def dataset_title(dataset: str) -> str:
 
 
 def fetch(name: str) -> Path | None:
-    """Download a data set into the cache, verified; returns its path (None for Digits: nothing to do).
+    """Download a data set into the cache, verify it, and return its path (None for Digits).
 
     The files come from their original homes (LIBSVM, UCI, OpenML; see the catalogue). A download
     that is cut short, or is not the data the catalogue describes, is refused and leaves nothing
@@ -314,7 +314,10 @@ def _read_mat(facts: Facts, files: list[Path]) -> tuple[Any, Any]:
 
 
 def _read_arff(facts: Facts, files: list[Path]) -> tuple[Any, Any]:
-    """The one .arff file of an archive; its last column is the class; exact duplicates are dropped."""
+    """Read the one .arff file of an archive.
+
+    Its last column is the class; exact duplicates are dropped.
+    """
     with zipfile.ZipFile(files[0]) as archive:
         member = next(name for name in archive.namelist() if name.endswith(".arff"))
         table, meta = arff.loadarff(TextIOWrapper(BytesIO(archive.read(member)), encoding="utf-8"))
@@ -360,7 +363,7 @@ _READERS = {
 
 @cache
 def published(name: str) -> list[dict[str, str]]:
-    """The rows of a CSV file of what the paper and its authors published, and of what is known of data."""
+    """Read a CSV file of what the paper and its authors published, or of facts about data sets."""
     with (PUBLISHED / name).open(newline="") as file:
         return list(csv.DictReader(file))
 

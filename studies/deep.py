@@ -1,4 +1,4 @@
-"""The study of deep networks: a small CNN on images of digits, 100 labels, with and without selection bias."""
+"""The study of deep networks: a small CNN on images of digits with 100 labels, biased or not."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Consistency(NamedTuple):
 
 
 class ImageClassifier(MembersMixin, BaseEstimator):
-    """The paper's heads on a CNN, trained by a plain loop; with views of images also by consistency.
+    """The paper's heads on a CNN, trained by a plain loop, with image views also by consistency.
 
     ``backbone`` makes the module. With ``joint`` the heads' losses move the backbone, too. Rows
     whose label is ``unlabeled`` or missing are unlabelled. ``accepted_`` is the share of views that
@@ -179,7 +179,7 @@ class ImageClassifier(MembersMixin, BaseEstimator):
         return losses.total() + options.consistency_weight * consistency
 
     def _logits(self, X: Tensor, X_unlabeled: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of both kinds of heads; unlabelled rows move the backbone only in joint training."""
+        """Compute logits of both kinds of heads; unlabelled rows move the backbone only jointly."""
         if self.joint:
             return self.heads_(self.features_(torch.cat([X, X_unlabeled])))
         with torch.no_grad():
@@ -198,13 +198,16 @@ class ImageClassifier(MembersMixin, BaseEstimator):
 
 
 class AdaptiveThresholds:
-    """FreeMatch's thresholds of the C classes: running means over the unlabelled rows, from 1 / C on."""
+    """FreeMatch's thresholds of the C classes.
+
+    They are running means over the unlabelled rows, from 1 / C on.
+    """
 
     mean: Tensor | None = None
     shares: Tensor | None = None
 
     def updated(self, confidence: Tensor, probs: Tensor) -> Tensor:
-        """Give the thresholds (C,) after more rows, of this confidence (U,) and these probabilities (U, C)."""
+        """Update the thresholds (C,) with confidences (U,) and probabilities (U, C) of rows."""
         start = torch.full_like(probs[0], 1 / probs.shape[1])  # (C,)
         mean = start[0] if self.mean is None else self.mean
         shares = start if self.shares is None else self.shares
@@ -235,7 +238,8 @@ class ImageTask:
         self.X, self.y_true, self.X_test, self.y_test = X[train], y[train], X[test], y[test]
         if cell.labeling == "iid":
             self.labeled = iid(self.y_true, cell.n_labeled, random_state=seed)
-        else:  # the bias acts on standardised pixels, as in the paper; the network sees the pixels themselves
+        else:
+            # The bias acts on standardised pixels, as in the paper; the network sees plain pixels.
             standardized = StandardScaler().fit_transform(self.X)
             self.labeled = selection_biased(
                 standardized, self.y_true, cell.n_labeled, float(cell.r or 0), random_state=seed
@@ -300,7 +304,10 @@ def by_method(study: Study, results: Results) -> TextTable:
 
 
 def _warp(X: Tensor, degrees: float, shift: float, scale: float) -> Tensor:
-    """Each image turned, moved and scaled at random, by at most this much (shift as a share of the side)."""
+    """Turn, move and scale each image at random.
+
+    The arguments are the largest amounts; a shift is a share of the side.
+    """
     n, side = len(X), math.isqrt(X.shape[1])
     angle, zoom = math.radians(degrees) * _uniform(n), 1 + scale * _uniform(n)
     cos, sin = zoom * angle.cos(), zoom * angle.sin()

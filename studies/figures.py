@@ -101,7 +101,7 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
 
 
 def draw_mean(ax: Axes, lines: list[Line], style: Mapping[str, Any], label: str) -> None:
-    """Against the varied parameter, the mean over the data sets that have all its values; a band for the seeds."""
+    """Plot means over complete data sets against the varied parameter, and the seeds' band."""
     n_values = Counter(line.dataset for line in lines)
     lines = [line for line in lines if n_values[line.dataset] == max(n_values.values())]
     n_sets = Counter(line.value for line in lines)
@@ -133,7 +133,7 @@ def _n_training_rows(dataset: str) -> int:
 
 
 def duels(study: Study, results: Results) -> Axes:
-    """Accuracy of each data set and policy: from softmax to T-similarity, with the baseline as a tick."""
+    """Plot accuracy by data set and policy: softmax, T-similarity, and the baseline as a tick."""
     lines = {
         (line.dataset, line.labeling, line.method): line
         for line in summarize(study, results, study.metric)
@@ -166,7 +166,10 @@ def duels(study: Study, results: Results) -> Axes:
 
 
 def curves(study: Study, results: Results, log: bool = False) -> Axes:
-    """Accuracy against the varied parameter: a panel for each policy, or for each data set where there is one."""
+    """Plot accuracy against the varied parameter, in panels.
+
+    There is a panel for each policy, or for each data set if there is one policy.
+    """
     assert study.vary is not None
     lines = summarize(study, results, study.metric)
     policies = [p for p in POLICIES if any(line.method.startswith(p) for line in lines)]
@@ -271,7 +274,7 @@ def means(
 def dots(
     study: Study, results: Results, styles: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Axes:
-    """The study's number for each data set with some of the methods, each in its style, and their means."""
+    """Plot the study's number for each data set and method, and the means of the methods."""
     styles = styles or {
         method: {"marker": mark} for method, mark in zip(study.methods, cycle("osD^vx*P<>"))
     }

@@ -56,7 +56,7 @@ def data_sets(n: int) -> str:
 def together(
     lines: Iterable[Line], labeling: str, methods: Sequence[str]
 ) -> dict[str, list[float]]:
-    """For each data set that all methods have, their means over the seeds that all of them have there."""
+    """Average each data set that all methods have, over the seeds that all of them have."""
     by_place = {
         (line.dataset, line.method): line.by_seed for line in lines if line.labeling == labeling
     }
@@ -99,7 +99,10 @@ class Duel(NamedTuple):
 
 
 def duel(lines: Iterable[Line], labelings: Sequence[str], ours: str, rivals: Sequence[str]) -> Duel:
-    """A method against the best of some; over several ways of drawing labels, by data set and way."""
+    """Compare a method with the best of its rivals.
+
+    Over several ways of drawing labels it goes by data set and way.
+    """
     gains = {}
     for labeling in labelings:
         for dataset, (own, *others) in together(lines, labeling, [ours, *rivals]).items():
@@ -128,7 +131,9 @@ def on_average(study: Study, results: Results, companion: Results) -> list[str]:
 
 
 def recovered_share(method: Any, biased: Any, unbiased: Any) -> float:
-    """What part of the accuracy lost to biased labels a method wins back: 1 is all of it, below 0 is a harm.
+    """Compute the share of the accuracy lost to biased labels that a method wins back.
+
+    1 is all of it, below 0 is a harm.
 
     NaN where the bias cost nothing.
 
@@ -158,7 +163,7 @@ def pairs_won(study: Study, results: Results) -> str:
 
 
 def gain_at_the_ends(study: Study, results: Results) -> str:
-    """How far T-similarity is ahead of softmax at the first and the last value of the varied parameter."""
+    """Say how far T-similarity leads softmax at both ends of the varied parameter."""
     name, ends = _ends(study)
     parts = []
     for labeling, gains in _gains(study, results).items():
@@ -173,7 +178,7 @@ def gain_at_the_ends(study: Study, results: Results) -> str:
 
 
 def change_from_end_to_end(study: Study, results: Results) -> str:
-    """Which method loses and which gains most from the first to the last value of the varied parameter."""
+    """Name the methods that lose and gain most between both ends of the varied parameter."""
     name, ends = _ends(study)
     lines = summarize(study, results, study.metric)
     parts = []
@@ -198,7 +203,7 @@ def change_from_end_to_end(study: Study, results: Results) -> str:
 
 
 def _gains(study: Study, results: Results) -> dict[str, list[tuple[Any, float]]]:
-    """Under each labelling that has any: value of the parameter and gain of T-similarity, pair by pair."""
+    """Collect, by labelling, values of the parameter and gains of T-similarity, in pairs."""
     lines = {x[:4]: x for x in summarize(study, results, "accuracy")}
     gains: dict[str, list[tuple[Any, float]]] = defaultdict(list)
     for (dataset, labeling, method, value), line in lines.items():
@@ -287,7 +292,8 @@ def cost_of_the_bias(study: Study, results: Results) -> str:
         "; won back (median):",
         [f"{study.title_of(m)} {np.median(of):.0f} %" for m, of in shares.items()],
     )
-    return f"Biased labels cost {np.mean(costs):.1f} points on average over {data_sets(len(costs))}{won}"
+    n_sets = data_sets(len(costs))
+    return f"Biased labels cost {np.mean(costs):.1f} points on average over {n_sets}{won}"
 
 
 def won_back(study: Study, results: Results, companion: Results) -> list[str]:
@@ -300,7 +306,7 @@ def won_back(study: Study, results: Results, companion: Results) -> list[str]:
 
 
 def _recovered_shares(study: Study, results: Results, companion: Results) -> dict[str, list[float]]:
-    """For each method, data set by data set, the percentage won back of what the bias cost the baseline."""
+    """List, by method and data set, the percentage won back of what the bias cost the baseline."""
     lines = _accuracies(study, [*companion, *results])
     shares: dict[str, list[float]] = defaultdict(list)
     for (dataset, labeling, method), line in lines.items():
@@ -320,7 +326,7 @@ def _recovered_shares(study: Study, results: Results, companion: Results) -> dic
 
 
 def beside_the_paper(study: Study, results: Results, companion: Results) -> list[str]:
-    """Agreement of the baseline with the paper's, and T-similarity against softmax, under each labelling."""
+    """Say how the baseline agrees with the paper's, and how T-similarity does against softmax."""
     lines, said = _accuracies(study, results), []
     for labeling in study.labelings if lines else ():
         found = [d for d in deviations(study, results, labeling) if d.method == "erm"]
@@ -400,7 +406,9 @@ def _paired(
 
 
 def _p_value(a: Line, b: Line) -> float:
-    """Two-sided Wilcoxon signed-rank test over the seeds both have, exact also with ties; zeros are split.
+    """Run the Wilcoxon signed-rank test, two-sided, over the seeds that both methods have.
+
+    It is exact also with ties; zeros are split.
 
     SciPy gives the same, and takes hundreds of times as long where there are ties.
     """
@@ -495,8 +503,10 @@ def other_readings(study: Study, results: Results, companion: Results) -> list[s
                 whole = f"the whole table then {_mean_absolute(found)}, {_near(found)} near"
                 parts.append(f"{_mean_absolute(its)} with {study.title_of(reading)} ({whole})")
         if parts:
-            start = f"MSTA T-sim is {_mean_absolute(literal)} points from the paper's under {labeling.upper()}"
-            said.append(f"{start}; {listed(parts)}.")
+            said.append(
+                f"MSTA T-sim is {_mean_absolute(literal)} points from the paper's under "
+                f"{labeling.upper()}; {listed(parts)}."
+            )
     return said
 
 

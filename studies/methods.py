@@ -1,4 +1,4 @@
-"""The methods of the paper and what is measured of them: PL, CSTA and MSTA with either confidence."""
+"""The methods of the paper and their measures: PL, CSTA and MSTA with either confidence."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
 
 
 def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:
-    """Methods as the paper's numbers show them to have been run: PL and CSTA go on from the weights they have.
+    """Build the methods as the paper's numbers show them: PL and CSTA go on from their weights.
 
     Their refits start from the weights of the round before, those of MSTA from random ones. A
     method that is the same in both protocols has the same cells.
@@ -140,7 +140,7 @@ def _errors(name: str, confidence: NDArray[Any], right: NDArray[np.bool_]) -> di
 
 
 def calibration_errors(task: Task, fitted: Any) -> dict[str, Any]:
-    """Errors of four confidences in the prediction, on the unlabelled rows; of two, what the paper shows."""
+    """Measure the calibration of four confidences on unlabelled rows, and the paper's of two."""
     X, y = task.X[~task.labeled], task.y_true[~task.labeled]
     probs, head_probs = fitted.predict_joint_proba(X)  # (n, C), (n, M, C)
     codes = probs.argmax(axis=1)
@@ -155,12 +155,13 @@ def calibration_errors(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def notebook_error(confidence: NDArray[Any], codes: NDArray[Any], n_bins: int = 5) -> float:
-    r"""What the authors' notebook computes and the paper shows as the calibration error; it is another thing.
+    r"""Compute what the paper shows as the calibration error, which is another quantity.
 
     With class codes y in {0, 1}, bins b of equal width and confidence c, the model's prediction is
     not used:
 
-    .. math:: \sum_b \frac{n_b}{n} \, \bigl| \overline{[\, [c > 1/2] = y \,]}_b - \overline{c}_b \bigr|
+    .. math::
+        \sum_b \frac{n_b}{n} \, \bigl| \overline{[\, [c > 1/2] = y \,]}_b - \overline{c}_b \bigr|
 
     Above one half, "right" thus means "of class 1". The softmax confidence of two classes lies
     above one half: the sum is then at least | mean of c - share of class 1 |, and equal to it where
@@ -179,9 +180,9 @@ def confidence_histogram(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
-    """From such counts, of the right and of the wrong predictions, the share with a confidence above 0.9.
+    """Compute the share of confidences above 0.9 from counts of right and wrong predictions.
 
-    Besides, the share of all predictions above 0.9, the share of these that are wrong, and the
+    With it come the share of all predictions above 0.9, the share of these that are wrong, and the
     share of the wrong ones below 0.5.
     """
     shares = {}
@@ -202,7 +203,7 @@ def shares_of_the_sure(result: dict[str, Any]) -> dict[str, float]:
 
 
 def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
-    """Accuracy on each labelled row by a model of the others, beside the test accuracy of the full model."""
+    """Score each labelled row by a model of the others, beside the full model's test accuracy."""
     # Backbone and prediction head never see the unlabelled rows, nor the ensemble's gradient: leave
     # them out.
     X, y = task.X[task.labeled], task.y[task.labeled]
@@ -211,7 +212,7 @@ def leave_one_out(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def projections(task: Task, fitted: Any) -> dict[str, Any]:
-    """All training rows and the labelled ones on the first two principal components, rows thinned to 600."""
+    """Project all and labelled rows on two principal components, thinned to 600."""
     scores = PCA(2, svd_solver="covariance_eigh").fit_transform(task.X)
     shown = np.random.default_rng(task.random_state).permutation(len(scores))[:600]
     edges = np.histogram_bin_edges(scores[:, 0], 40)
@@ -248,7 +249,7 @@ def plane(task: Task, fitted: Any) -> dict[str, Any]:
 def _four_confidences(
     probs: NDArray[Any], head_probs: NDArray[Any], codes: NDArray[Any]
 ) -> dict[str, NDArray[Any]]:
-    """Of the class that the prediction head gives; T-similarity alone is that of all classes together."""
+    """Score the class that the head predicts; T-similarity alone is of all classes together."""
     of_the_class = head_probs.mean(axis=1)[np.arange(len(codes)), codes]
     four = (probs.max(axis=1), t_similarity(head_probs), t_share(head_probs, codes), of_the_class)
     return {name: confidence.clip(0, 1) for name, confidence in zip(FOUR, four, strict=True)}

@@ -1,4 +1,4 @@
-"""The study of orderings: when the agreement of an ensemble orders labels better than its probability does."""
+"""The study of orderings: does the members' agreement order labels better than probability?"""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Opinions(NamedTuple):
 
 
 def ensemble(draw: Draw, kind: str, labels: float = 1.0, **params: Any) -> Opinions:
-    """The mixture of ``chary label`` or the paper's network, on the labels given or a random part of them."""
+    """Fit chary's mixture or the paper's network to the given labels or a part of them."""
     rng = np.random.default_rng([draw.seed, 7])
     given = rng.permutation(np.flatnonzero(draw.labeled))
     given = given[: max(10, round(labels * len(given)))]
@@ -130,7 +130,7 @@ def by_score(study: Study, results: Results) -> TextTable:
 
 
 def against_both(study: Study, results: Results, companion: Results) -> list[str]:
-    """T-similarity against the probability; of the mixture, also each combination against the better of both.
+    """Compare T-similarity with probability, and combinations with the better of both.
 
     For a combination the question was: a point or more with biased labels, nowhere more than half a
     point less?
@@ -160,7 +160,11 @@ def against_both(study: Study, results: Results, companion: Results) -> list[str
 
 
 def wanted(cell: Cell) -> bool:
-    """Variants of the network are run on the paper's sets alone, the mixture with few labels on one seed."""
+    """Tell whether a cell is run.
+
+    Variants of the network are run on the paper's sets alone, the mixture with few labels on one
+    seed.
+    """
     of_paper = cell.dataset in ALL
     if of_paper != (cell.labeling in ("iid", "ssb")) or not (of_paper or collection.possible(cell)):
         return False

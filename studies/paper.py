@@ -26,7 +26,7 @@ from studies.study import ERM, SEEDS, Published, Study
 
 @cache
 def accuracy_tables(labeling: str) -> Published:
-    """The paper's accuracies under a labelling: (data set, method) -> mean and deviation, in percent.
+    """Return the paper's accuracies in percent: (data set, method) -> mean and deviation.
 
     >>> accuracy_tables("ssb")["mushrooms", "csta-tsim"]
     (77.55, 7.65)

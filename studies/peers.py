@@ -1,4 +1,4 @@
-"""The study of peers: self-training and label spreading of scikit-learn on the labels of the paper's tables."""
+"""The study of peers: scikit-learn's self-training and label spreading on the paper's labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from studies.study import ERM, SEEDS, Method, Study, Task
 
 
 def scikit_learn_self_training(task: Task, base: str) -> SelfTrainingClassifier:
-    """That of scikit-learn with its defaults: labels above 0.75 are taken in, for at most ten rounds."""
+    """Self-train with scikit-learn's defaults: a threshold of 0.75, at most ten rounds."""
     estimator = task.estimator() if base == "network" else LogisticRegression(max_iter=1000)
     return SelfTrainingClassifier(estimator).fit(task.X, task.y)
 

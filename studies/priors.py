@@ -1,4 +1,4 @@
-"""The studies of class priors: what knowing the class proportions is worth, and what a wrong belief costs."""
+"""The studies of class priors: what knowing class proportions is worth, and what errors cost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def mixed(
 
 
 def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifier:
-    """Unlike learners where the unlabelled rows have other class proportions than the labelled ones.
+    """Fit the mixture where unlabelled rows have other class shares than labelled ones.
 
     Unlabelled rows are dropped at random until the odds of every second class are ``shift`` times
     what they were.
@@ -65,7 +65,7 @@ def shifted(task: Task, prior: str | None, shift: float) -> SelfTrainingClassifi
 
 
 def accuracy_and_ranking(task: Task, fitted: Any) -> dict[str, Any]:
-    """Test accuracy; the area under the risk-coverage curve of both confidences; how the shares came out."""
+    """Measure test accuracy, the risk-coverage areas of both confidences, and the class shares."""
     result = accuracy(task, fitted)
     X, y = task.X[~task.labeled], task.y_true[~task.labeled]
     probs, head_probs = fitted.predict_proba(X), fitted.predict_head_proba(X)
@@ -82,7 +82,7 @@ def accuracy_and_ranking(task: Task, fitted: Any) -> dict[str, Any]:
 
 
 def shifted_accuracy(task: Task, fitted: Any) -> dict[str, Any]:
-    """Test accuracy on rows weighted to the class proportions that the unlabelled rows were given."""
+    """Measure test accuracy, weighted to the class proportions of the unlabelled rows."""
     natural = np.bincount(task.y_true) / len(task.y_true)
     weights = tilted(natural, task.cell.options["shift"]) / natural
     right = right_on_test(task, fitted)
@@ -100,7 +100,7 @@ def tilted(shares: Floats, odds: float) -> Floats:
 
 
 def worth_of_being_told(study: Study, results: Results) -> str:
-    """What telling class shares changes, at the ends of the parameter and where the odds are as they should be."""
+    """Say what given class shares change, at both ends of the parameter and at the true odds."""
     lines, values = summarize(study, results, "accuracy"), study.vary[1] if study.vary else (1.0,)
     parts = []
     for method in study.methods:
@@ -125,7 +125,7 @@ def _belief(task: Task, prior: str | None, odds: float = 1.0) -> Any:
 
 
 def _thinned(task: Task, shares: Floats) -> NDArray[np.bool_]:
-    """A random part of the unlabelled rows, as large as it can be, with the given class proportions."""
+    """Draw the largest random part of the unlabelled rows that has the given class proportions."""
     unlabeled = np.flatnonzero(~task.labeled)
     counts = np.bincount(task.y_true[unlabeled], minlength=len(shares))
     wanted = np.floor(shares * (counts / shares).min()).astype(np.intp)

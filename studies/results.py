@@ -1,4 +1,4 @@
-"""Summarises the results of a study and writes them: tables beside the paper's, Markdown, CSV, a figure."""
+"""Summaries of a study's results: tables beside the paper's, Markdown, CSV, a figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTS = ("n_rounds", "seconds", "held_out_rows", "n_scored")
 
 
 class Line(NamedTuple):
-    """A number of one data set, labelling, method and value of the parameter, by seed; shares in percent."""
+    """One number by data set, labelling, method and value, for each seed; shares in percent."""
 
     dataset: str
     labeling: str
@@ -64,7 +64,7 @@ def results_of(cells: Iterable[Cell], store: Store) -> ResultList:
 
 
 def summarize(study: Study, results: Results, metric: str = "") -> list[Line]:
-    """Every number of the results, or those of one ``metric``, seeds together, in the order of the study."""
+    """Collect the numbers of the results, or of one ``metric``, in the order of the study."""
     lines: dict[tuple[str, str, str, Any, str], dict[int, float]] = defaultdict(dict)
     for cell, result in results:
         derived = study.derive(result) if study.derive else {}
@@ -178,7 +178,7 @@ def import_results(path: Path) -> ResultList:
 def write_report(
     study: Study, results: Results, folder: Path, companion: Results = ()
 ) -> list[Path]:
-    """Write ``report.md``, ``results.csv``, ``cells.json.gz`` and ``figure.png``; returns their paths.
+    """Write ``report.md``, ``results.csv``, ``cells.json.gz``, ``figure.png``; return their paths.
 
     Parameters
     ----------
@@ -233,7 +233,9 @@ def _beside_the_paper(study: Study, results: Results) -> TextTable:
         rows[tuple(label)][line.method] = line
     methods = [method for method in study.methods if any(method in row for row in rows.values())]
     numbers = {len(line.by_seed) for row in rows.values() for line in row.values()} or {0}
-    seeds = f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}{' ([n]: over n)' if len(numbers) > 1 else ''}"
+    seeds = f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}"
+    if len(numbers) > 1:
+        seeds += " ([n]: over n)"
     beside = ", in brackets the paper's" if any(study.published(x) for x in study.labelings) else ""
     labels = ["Labels"] if len(study.labelings) > 1 else []
     return TextTable(

@@ -257,7 +257,7 @@ def _work_out_group(study: Study, cells: list[Cell], directory: Path) -> Failure
 
 
 def _start_worker(parent: int) -> None:
-    """A worker leaves Ctrl-C to the run that started it, and ends when that is gone, be it before it has begun."""
+    """Leave Ctrl-C to the run that started this worker, and end when that run is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:

@@ -77,7 +77,7 @@ class Store:
     def write(
         self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None
     ) -> str:
-        """Record a finished ``cell`` with its ``result``, and in which ``env`` it was made; returns its key."""
+        """Record a finished ``cell``, its ``result`` and its ``env``; return the cell's key."""
         key = key_of(cell)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
         text = json.dumps(

@@ -43,7 +43,10 @@ _NETWORK = DiverseEnsembleClassifier().get_params()
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: all that its result depends on. The fields up to ``model`` fix the shared first fit."""
+    """One run: all that its result depends on.
+
+    The fields up to ``model`` fix the shared first fit.
+    """
 
     dataset: str  #: a name, or the path of a file
     data: str  #: checksum of the data's content
@@ -79,7 +82,7 @@ class ResultList(list[tuple[Cell, dict[str, Any]]]):
     """Cells with their results."""
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each cell: data set, labelling, method, seed, options, and what was measured but for lists."""
+        """Make a row of values from each cell: its identity and what was measured, no lists."""
         import pandas as pd
 
         rows = [
@@ -100,7 +103,7 @@ class Shared:
     """Work that the cells of a task share."""
 
     def once(self, what: Any, work: Callable[[], Any]) -> Any:
-        """The outcome of ``work``, kept under the name ``what`` for the other cells that share this task."""
+        """Return the outcome of ``work``, stored as ``what`` for the cells that share this task."""
         kept = self.__dict__.setdefault("_kept", {})
         if what not in kept:
             kept[what] = work()
@@ -160,7 +163,7 @@ class Task(Shared):
         return self.estimator().fit(self.X, self.y)
 
     def _seed(self, purpose: int) -> int:
-        """One stream per data set, seed and purpose (split, labels, model), whatever else the cell says."""
+        """Make a random stream for a purpose (split, labels, model): one per data set and seed."""
         entropy = [self.cell.seed, int(self.cell.data[:16], 16), purpose]
         return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
@@ -179,7 +182,7 @@ class Task(Shared):
 
 
 def train_test_protocol(X: Any, y: Any, random_state: int) -> tuple[NDArray[Any], ...]:
-    """The paper's split: a quarter of each class for testing; standardised with statistics of the training rows.
+    """Split as in the paper: a quarter of each class for testing, standardised on training rows.
 
     Returns both parts of ``X``, then the numbers of their rows.
 
@@ -249,7 +252,7 @@ Conclusion = Callable[["Study", Results, Results], list[str]]
 
 @dataclass(frozen=True)
 class Study:
-    """A table or figure as a grid: data sets x labellings x methods x values of one parameter x seeds.
+    """A grid of cells: data sets x labellings x methods x values of one parameter x seeds.
 
     To add a method, data set or measure, make a changed copy with ``dataclasses.replace``.
     """
@@ -294,7 +297,7 @@ class Study:
         n_seeds: int | None = None,
         methods: Iterable[str] | None = None,
     ) -> list[Cell]:
-        """The grid, restricted to data sets of some ``names``, the first ``n_seeds`` seeds and some ``methods``.
+        """List the cells of data sets with some ``names``, ``n_seeds`` seeds and some ``methods``.
 
         Beyond the study's own seeds come 5000, 5001, ...
         """
@@ -333,7 +336,10 @@ class Study:
         return (self.methods[method].title if method in self.methods else "") or method
 
     def published(self, labeling: str) -> Published:
-        """What the paper has under a ``labeling``: (data set, method) -> mean and deviation, in percent."""
+        """Return the paper's numbers under a ``labeling``, in percent.
+
+        They are (data set, method) -> mean and deviation.
+        """
         return self.paper(labeling) if self.paper and self.vary is None else {}
 
     def says(self, results: Results) -> str:
@@ -341,7 +347,10 @@ class Study:
         return (self.headline(self, results) if self.headline else "") or self.title
 
     def findings(self, results: Results, companion: Results = ()) -> list[str]:
-        """What these results say, in sentences; ``companion``: those under "iid", as far as they were run."""
+        """Say in sentences what these results show.
+
+        ``companion`` holds the results under "iid", if they were run.
+        """
         headline = self.headline(self, results) if self.headline else ""
         said = [f"{headline}."] if headline else []
         for conclusion in self.conclude:
@@ -349,7 +358,7 @@ class Study:
         return said
 
     def _code(self, method: str) -> str:
-        """Digest what runs in the cells of a method, unless a published study runs the very same."""
+        """Digest the code of a method, unless a published study runs the same."""
         from studies import imported_studies  # which imports this module
 
         run = self.methods[method].run

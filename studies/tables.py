@@ -1,4 +1,4 @@
-"""Studies on real tables: ``chary label`` and its report beside plain scikit-learn, warm starts, rows to check."""
+"""Studies on real tables: ``chary label`` and its report beside plain scikit-learn."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def report(draw: Draw) -> Labelled:
 def _levels(
     outcome: LabeledTable, right: NDArray[np.bool_], confidence: NDArray[np.float64]
 ) -> Reports:
-    """How often held-out labels as confident as the surest rows were wrong, its limit, and how many rows were."""
+    """Count wrong held-out labels among those as confident as the surest rows."""
     rest, judged, levels = outcome.counts.new, outcome.held_out, []
     for share in _SHARES:
         threshold = float(rest.smallest(rest.n - max(1, round(share * rest.n))))
@@ -179,13 +179,13 @@ def _diagnosis(draw: Draw) -> Diagnosis:
 
 
 def plain(draw: Draw, kind: str, audited: int = 0) -> Labelled:
-    """A classifier of scikit-learn with the same features, on the labels given and those of an audit."""
+    """Make a classifier of scikit-learn with the same features, on given and audited labels."""
     more = draw.audited(audited)
     return _labelled_by(PLAIN[kind](draw.seed), draw, draw.X, more)
 
 
 def ten_lines(draw: Draw) -> Labelled:
-    """Boosting on the cells as they are, texts as ordinal numbers: docs/how-to/studies.md has it in ten lines."""
+    """Fit boosting on the cells as they are; docs/how-to/studies.md has it in ten lines."""
     assert draw.table is not None
     cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
     cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = (
@@ -195,7 +195,7 @@ def ten_lines(draw: Draw) -> Labelled:
 
 
 def self_training(draw: Draw) -> Labelled:
-    """scikit-learn's self-training of a logistic regression, with its defaults, from some unlabelled rows."""
+    """Self-train a logistic regression with scikit-learn's defaults, from some unlabelled rows."""
     start = process_time()
     labels, scored = draw.labels(draw.audited(0)), draw.scored(draw.audited(0))
     rows = np.concatenate([np.flatnonzero(labels.labeled), _pool(draw)])
@@ -270,7 +270,7 @@ def _pool(draw: Draw) -> NDArray[np.intp]:
 
 
 def labels_and_confidence(draw: Draw, found: Labelled) -> dict[str, Any]:
-    """Accuracy, balanced accuracy over the classes that occur, and how the confidence orders right and wrong."""
+    """Measure accuracy, balanced accuracy over present classes, and the order of the confidence."""
     truth = found.scored.truth
     right = found.codes == truth
     auroc = confidence_auroc(found.confidence, right)
@@ -324,7 +324,7 @@ METHODS = {
 
 
 def _rivals(study: Study) -> Sequence[str]:
-    """Who chary is held against: plain learners with its features, and on the paper's sets its own."""
+    """Name chary's rivals: plain learners, or on the paper's sets its own learners."""
     return (
         RIVALS
         if all(name in study.methods for name in RIVALS)
@@ -477,7 +477,7 @@ def against_rivals(study: Study, results: Results, companion: Results) -> list[s
 
 
 def _tables_ahead(study: Study, lines: list[Line], rivals: Sequence[str]) -> list[str]:
-    """On how many tables chary is ahead of each rival in the mean over the ways of drawing labels."""
+    """Count the tables on which chary leads each rival, on average over the ways of drawing."""
     parts = []
     for rival in rivals:
         gains: dict[str, list[float]] = defaultdict(list)
@@ -490,7 +490,7 @@ def _tables_ahead(study: Study, lines: list[Line], rivals: Sequence[str]) -> lis
 
 
 def worth_of_audit(study: Study, results: Results, companion: Results) -> list[str]:
-    """chary with an audit against its rivals with the same rows; and what the audit adds to chary."""
+    """Compare audited chary with rivals on the same rows, and with chary without an audit."""
     lines, audited, titles = (
         summarize(study, results, "accuracy"),
         f"{AUTO}-audited",
@@ -537,7 +537,7 @@ Reports = list[dict[str, Any]]
 
 
 def held_out_and_truth(study: Study, results: Results) -> TextTable:
-    """By labelling and verdict: accuracy on held-out labels, the truth, and where it lies beside the interval."""
+    """Tabulate, by labelling and verdict, held-out accuracy, true accuracy and its interval."""
     by_kind: dict[tuple[str, str], Reports] = defaultdict(list)
     for labeling, report in _reports(results):
         by_kind[labeling, report["verdict"]].append(report)
@@ -572,7 +572,7 @@ def held_out_and_truth(study: Study, results: Results) -> TextTable:
 
 
 def promised_errors(study: Study, results: Results) -> TextTable:
-    """By labelling and share of rows accepted: the limit given, the true error, how often that is larger."""
+    """Tabulate, by labelling and share of accepted rows, the limit and the true error."""
     rows = []
     found = _reports(results)
     for labeling in study.labelings:
@@ -660,7 +660,7 @@ def _n_passed(levels: Reports) -> int:
 
 
 def _sides(reports: Reports) -> tuple[int, int, int, int]:
-    """In how many the truth is below, within and above the interval; and the accuracy held out much too good."""
+    """Count truths below, within and above the interval, and held-out accuracies far too high."""
     below = sum(report["accuracy"] < report["held_out_low"] for report in reports)
     above = sum(report["accuracy"] > report["held_out_high"] for report in reports)
     too_good = sum(report["held_out"] - report["accuracy"] > _MUCH for report in reports)
@@ -682,7 +682,7 @@ _MARKS = dict(
 
 
 def gains_by_table(study: Study, results: Results) -> Axes:
-    """By table, points that chary is ahead of each rival (open marks) and of the best of them (filled)."""
+    """Plot, by table, the points that chary leads each rival (open marks) and the best (filled)."""
     lines = summarize(study, results, "accuracy")
     means_by_way = {
         labeling: together(lines, labeling, [AUTO, *RIVALS]) for labeling in study.labelings
@@ -732,8 +732,10 @@ def gains_by_table(study: Study, results: Results) -> Axes:
 # A report costs as much as all the rest; methods that lose clearly need no more draws to show it.
 _SEEDS = {
     1: "ours-mixed-5 auto-shares-5",
-    2: "report majority ten-lines self-training importance extra-trees-audited boosting-audited ours-mixed "
-    "ours-network ours-linear ours-boosting auto-shares",
+    2: (
+        "report majority ten-lines self-training importance extra-trees-audited boosting-audited "
+        "ours-mixed ours-network ours-linear ours-boosting auto-shares"
+    ),
     3: "auto-balanced auto-audited logistic-audited",
 }
 _FIRST_SEEDS = {method: n for n, methods in _SEEDS.items() for method in methods.split()}

@@ -1,4 +1,4 @@
-"""Writes ``docs/reference/cli.md``, the page of all commands and options, from the commands themselves."""
+"""Writes ``docs/reference/cli.md``, the page of commands and options, from the commands."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ from typing import Any
 PAGE = Path(__file__).parents[1] / "reference" / "cli.md"
 HEAD = """# Command line
 
-`chary COMMAND --help` shows the same in a terminal. Files that the commands write: [Files and columns](files.md).
+`chary COMMAND --help` shows the same in a terminal. Files that the commands write:
+[Files and columns](files.md).
 """
 
 
@@ -63,7 +64,7 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the marks that Rich understands, and with names of options and files as Markdown leaves them."""
+    """Remove Rich's marks and write names of options and files as Markdown leaves them."""
     return re.sub(r"\[/?(?:bold|dim)\]", "", text).replace("*", "\\*").replace("<", "\\<")
 
 

@@ -61,7 +61,10 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 def _open_in_the_browser(
     app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Show results and sources that a page links to, instead of saving them (those of the gallery are saved)."""
+    """Show results and sources that a page links to, instead of saving them.
+
+    Those of the gallery are saved.
+    """
     if "body" in context and not pagename.startswith("gallery/"):
         context["body"] = context["body"].replace(' download=""', "")
 

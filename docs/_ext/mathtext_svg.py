@@ -1,4 +1,4 @@
-"""Draws the formulas of docstrings as SVG in the colour of the text, so that the site needs no script for them."""
+"""Draws formulas of docstrings as SVG in the colour of the text; the site needs no script."""
 
 import io
 import re

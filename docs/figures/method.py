@@ -32,7 +32,7 @@ def main() -> None:
 def heads(
     X: np.ndarray, truth: np.ndarray, y: np.ndarray, side: np.ndarray, plane: np.ndarray
 ) -> None:
-    """Where each head draws the line, without and with the pay for disagreement, and what comes of it."""
+    """Draw each head's boundary, without and with the pay for disagreement, and the result."""
     figure = Figure(figsize=(10.5, 3.9), layout="constrained", dpi=110)
     axes = figure.subplots(1, 3, sharey=True)
     for ax, gamma, words in (

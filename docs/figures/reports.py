@@ -1,4 +1,4 @@
-"""Runs two tutorials, on a CSV and on labels of an LLM, and writes pictures of their reports to docs/figures.
+"""Runs two tutorials, a CSV and labels of an LLM, and draws their reports into docs/figures.
 
 python docs/figures/reports.py    # needs Chromium and Playwright
 """
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def follow(text: str) -> None:
-    """Do what a page does up to its last report: its Python, and its commands of chary without what they print."""
+    """Do what a page does up to its last report: its Python, and its commands silently."""
     names = {"__name__": "__main__"}
     for kind, block in re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL):
         if kind == "python" and "assert" not in block:

@@ -1,4 +1,4 @@
-"""Walks through ``chary review`` with the customers of the quickstart; writes docs/figures/review-*.png.
+"""Walks through ``chary review`` with the quickstart's customers; writes review-*.png.
 
     python docs/figures/review.py    # needs Chromium, Playwright and Pillow
 

@@ -1,4 +1,4 @@
-"""Makes the figures of docs/theory.md and the numbers it quotes (theory.json). Takes no argument."""
+"""Makes the figures of docs/explanation/theory.md and the numbers it quotes (theory.json)."""
 
 import json
 import warnings
@@ -38,7 +38,7 @@ def breast_cancer(n_labeled=40):
 
 
 def bounds_figure(n_heads=5):
-    """Diversity, both bounds and the regularisation term, against gamma and the spread of the lambdas."""
+    """Plot diversity, bounds and the regularisation term against gamma and the spread of lambda."""
     X, y = breast_cancer()
     gammas, spreads = np.geomspace(1e-3, 3, 401), np.geomspace(1, 1e4, 401)
     runs = {
@@ -116,7 +116,7 @@ def draw_bounds(axis, x, models):
 
 
 def random_problem(rng):
-    """Rows with a random covariance, noisy labels, and any of the settings that the paper's problem has."""
+    """Make rows with a random covariance and noisy labels, in any setting of the paper."""
     d, n_heads = int(rng.integers(1, 7)), int(rng.integers(2, 6))
     n_labeled, n_unlabeled = int(rng.integers(4, 20)), int(rng.integers(2, 40))
     X = (
@@ -188,7 +188,7 @@ def stationary_points_figure(n_problems=3000):
 
 
 def necessity_figure(n_problems=400, d=10):
-    """Share of problems that are strictly convex with equal lambdas, against how far lambda is below A."""
+    """Plot the share of strictly convex problems against the distance of lambda below A."""
     rng = np.random.default_rng(0)
     figure, axis = plt.subplots(figsize=(7.2, 3.9), layout="constrained")
     ratio = np.geomspace(1e-3, 1.5, 200)

@@ -1,4 +1,4 @@
-"""Writes customers.csv: 400 invented customers of a gym, of whom 60 told the staff whether they will leave."""
+"""Writes customers.csv: 400 invented customers of a gym; 60 said whether they will leave."""
 
 import csv
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""Handwritten digits with 100 labels on odd-looking ones: whose confidence can be taken at its word?"""
+"""Handwritten digits, labels on 100 odd-looking ones: which confidence can be taken at its word?"""
 
 import numpy as np
 from rich.console import Console
@@ -15,7 +15,7 @@ KINDS = {"max_probability": "softmax", "t_similarity": "T-similarity"}
 
 
 def odd_ones(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The mask of the labelled rows: drawn class by class, the more unusual a row the more likely."""
+    """Draw the mask of labelled rows class by class; unusual rows are drawn more often."""
     X = StandardScaler().fit_transform(X)
     labeled = np.zeros(len(y), dtype=bool)
     for digit in np.unique(y):
@@ -29,7 +29,7 @@ def odd_ones(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarr
 
 
 def one_run(seed: int) -> np.ndarray:
-    """Counts over the hidden rows, (kinds, levels, 3): rows trusted, their confidence summed, those right."""
+    """Count hidden rows, (kinds, levels, 3): trusted rows, their confidence summed, right rows."""
     X, y = load_digits(return_X_y=True)
     labeled = odd_ones(X, y, np.random.default_rng(seed))
     model = DiverseEnsembleClassifier(random_state=seed).fit(X, np.where(labeled, y, -1))
