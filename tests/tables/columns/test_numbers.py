@@ -136,10 +136,6 @@ def test_what_is_no_matter_of_writing_passes():
     comma = TablePreparation().fit({"x": ["1,5", "2,25"]})
     for cells in (["1.500,0", "2", "3", "4"], [1.5, 2.5]):
         assert comma.transform({"x": cells}).shape == (len(cells), 1)
-    assert TablePreparation().fit({"x": [1.5, 2.5]}).transform({"x": [1e300, 2e300]}).tolist() == [
-        [0],
-        [0],
-    ]
     assert TablePreparation().fit({"x": ["1'200", "900"]}).transform({"x": [1200.0]})[0, 0] == 1
 
 
@@ -244,8 +240,10 @@ def test_nothing_needs_no_unit():
 def test_forms_as_text():
     form = Form(".", ",", "a;b", factors=True)  # a unit may hold the mark between the parts
     assert Form.of(form.text) == form
-    for text in ("", "amount", "amount;;;;", "amount;x;y;;", "ymd", ";;;;"):
-        assert Form.of(text) == Form()
+    assert Form.of("") == Form()
+    for text in ("amount", "amount;;;;", "amount;x;y;;", "ymd", ";;;;"):
+        with pytest.raises(ValueError, match="unknown form"):
+            Form.of(text)
 
 
 def test_a_unit_that_few_cells_have_is_not_that_of_the_column():

@@ -25,7 +25,7 @@ from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.kind import DROPPED, IDENTIFIER, UNUSED_TEXT, Column, Kind, unified
 from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
 from chary.tables.columns.texts import Texts
-from chary.tables.table import TableError, can_be_text
+from chary.tables.table import MAX_COLUMNS, TableError, can_be_text
 
 __all__ = [
     "COLUMN_DEFAULTS",
@@ -120,11 +120,17 @@ def kind_of(column: Column) -> Kind:
 
 
 def is_valid_column(column: Column) -> bool:
-    """Tell whether a model file describes a column in full."""
+    """Tell whether a model file describes a column in full.
+
+    A column without cells is read with it, which fails if something is missing or unknown.
+    """
     if not column.used:
         return not column.learned
     kind = kind_of(column)
-    return kind.is_valid(column) and column.learned.keys() == set(kind.learns)
+    if column.learned.keys() != set(kind.learns):
+        return False
+    n_numbers = kind.read(pl.Series(column.name, [], pl.String), column).shape[1]
+    return 0 < n_numbers <= MAX_COLUMNS and kind.is_valid(column)
 
 
 def _find_first_kind(filled: pl.Series, n_rows: int, hints: Hints) -> Column:

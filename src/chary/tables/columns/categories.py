@@ -78,10 +78,8 @@ class Categories(Kind):
         )
 
     def is_valid(self, column: Column) -> bool:
-        """Tell whether a column has groups that differ, and no form."""
-        n_categories = len(column.categories)
-        has_groups = n_categories > 0 or column.other or column.missing
-        return not column.form and has_groups and len(set(column.categories)) == n_categories
+        """Tell whether a column has a group."""
+        return bool(self.feature_names(column))
 
     def feature_names(self, column: Column) -> list[str]:
         """Name the groups: categories, other values, missing cells."""

@@ -164,11 +164,6 @@ class Dates(Kind):
         numbers[np.isnan(numbers).any(axis=1)] = np.nan
         return numbers
 
-    def is_valid(self, column: Column) -> bool:
-        """Tell whether the form of a column has a known order."""
-        form = re.fullmatch("([a-z]+2?)(:[12][0-9]{3})?( time)?", column.form)
-        return not column.form or (form is not None and form[1] in _ORDERS)
-
     def expected(self, column: Column) -> str:
         """Show a date of the column's form."""
         order = re.split("[ :]", column.form or "ymd")[0]

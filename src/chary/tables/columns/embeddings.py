@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from chary._words import shown
 from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.columns.kind import Column, Kind
-from chary.tables.table import MAX_COLUMNS, TableError
+from chary.tables.table import TableError
 
 # Squares of larger numbers overflow; a cell with such a number counts as missing.
 _LARGEST = 1e18
@@ -80,11 +80,6 @@ class Embeddings(Kind):
     def expected(self, column: Column) -> str:
         """Say how long the lists are."""
         return f"lists of {int(column.form):,} numbers"
-
-    def is_valid(self, column: Column) -> bool:
-        """Tell whether the form of a column is a possible length."""
-        form = column.form
-        return form.isdecimal() and len(form) <= 4 and 1 <= int(form) <= MAX_COLUMNS
 
 
 def _as_lists(cells: pl.Series) -> pl.Series | None:

@@ -25,7 +25,6 @@ from chary.tables.columns.kind import (
 )
 
 _THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # with a comma between thousands, or a decimal one
-_THOUSANDS = {",": "commas", ".": "points", "_": "spaces", "'": "apostrophes"}
 # Squares of larger numbers overflow; such cells count as missing.
 _LARGEST = 1e100
 # Different words in place of a number that are kept, and their letters.
@@ -84,13 +83,7 @@ class Numbers(Kind):
         """Keep cells in another form, except words seen before."""
         if numberless.dtype == pl.String:
             return numberless.filter(~numberless.is_in(column.categories))
-        if numberless.dtype.is_numeric() and not Form.of(column.form).unit:
-            return numberless.clear()
         return numberless
-
-    def is_valid(self, column: Column) -> bool:
-        """Tell whether ``Form`` writes the form of a column, or once did."""
-        return column.form in ("", *_OLD_FORMS) or Form.of(column.form).text == column.form
 
     def expected(self, column: Column) -> str:
         """Show a number of the column's form, and name its unit."""
@@ -168,11 +161,8 @@ def _notes(filled: pl.Series, form: Form) -> list[str]:
         notes.append("in seconds")
     elif form.unit:
         notes.append(f"in {visible(form.unit, 30)}")
-    if form.thousands:
-        sample = sample_cells(filled, LARGE_SAMPLE)
-        without_spaces = sample.str.replace_all(r"[\s\u00a0\u2009\u202f]", "_")
-        if without_spaces.str.contains(rf"\d[{form.thousands}’]\d{{3}}").any():
-            notes.append(f"thousands separated by {_THOUSANDS[form.thousands]}")
+    if form.thousands == "," and filled.str.contains(r"\d,\d{3}").any():
+        notes.append("thousands separated by commas")
     if form.decimal == ",":
         notes.append("decimal comma")
     if form.factors:
@@ -227,16 +217,6 @@ class Booleans(Kind):
         words = cells.str.strip_chars().str.to_lowercase()
         numbers = words.replace_strict(value_of, default=None, return_dtype=pl.Float64)
         return numbers.to_numpy()[:, None]
-
-    def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
-        """Keep words that are not of the pair, but no numbers."""
-        if numberless.dtype.is_numeric():
-            return numberless.clear()
-        return numberless
-
-    def is_valid(self, column: Column) -> bool:
-        """Tell whether a column has one word of a known pair."""
-        return not column.form and len(column.categories) == 1 and column.categories[0] in _OPPOSITE
 
     def expected(self, column: Column) -> str:
         """Name the word that is read as 1."""
@@ -321,10 +301,12 @@ class Form:
 
     @staticmethod
     def of(text: str) -> Form:
-        """Return the form that a text stands for."""
+        """Return the form that a text stands for, plain numbers if it is empty."""
+        if not text:
+            return Form()
         fields = re.fullmatch(_FORM, _OLD_FORMS.get(text, text))
         if fields is None:
-            return Form()
+            raise ValueError(f"unknown form of numbers: {text}")
         return Form(fields["decimal"], fields["thousands"], fields["unit"], bool(fields["factors"]))
 
     @property

@@ -97,14 +97,10 @@ class Texts(Kind):
         It is 0 if no n-gram of the cell was seen in ``find``.
         """
         cells = texts(cells)
-        places = column.learned["places"]
-        topics = column.learned["topics"]
-        column_of_place = np.full(_N_PLACES, -1, np.int32)
-        column_of_place[places] = np.arange(len(places))
-
-        blocks = [np.empty((0, topics.shape[1]))]
-        for counts in count_ngrams(cells, column_of_place, len(places)):
-            blocks.append(_weigh(counts, column.learned["weights"]) @ topics)
+        places, weights, topics = (column.learned[name] for name in self.learns)
+        blocks = []
+        for counts in count_ngrams(cells):
+            blocks.append(_weigh(counts[:, places], weights) @ topics)
         numbers = np.concatenate(blocks)
         numbers[missing_cells(cells).to_numpy()] = np.nan
         return numbers
@@ -117,15 +113,11 @@ class Texts(Kind):
         """Tell whether a column's arrays fit together and its topics have names."""
         places, weights, topics = (column.learned[name] for name in self.learns)
         has_types = places.dtype == np.uint32 and weights.dtype == topics.dtype == np.float32
-        has_shapes = (
-            places.size > 0
-            and weights.shape == places.shape == topics.shape[:1]
-            and topics.shape == (places.size, len(column.categories))
+        has_shapes = weights.shape == places.shape and topics.shape == (
+            places.size,
+            len(column.categories),
         )
-        if not has_types or not has_shapes:
-            return False
-        is_ordered = places[-1] < _N_PLACES and (places[1:] > places[:-1]).all()
-        return bool(is_ordered and np.isfinite(weights).all() and np.isfinite(topics).all())
+        return has_types and has_shapes
 
 
 class _FrequentNgrams(NamedTuple):
@@ -253,19 +245,15 @@ def _sample_beginnings(filled: pl.Series) -> pl.Series:
 
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
-    """Tell whether most cells have several words that repeat.
-
-    If all cells have the same words, they say nothing.
-    """
+    """Tell whether most cells have several words that repeat."""
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
     word = pl.col("word")
     pieces = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell")
     pieces = pieces.explode("word").with_columns(word.str.strip_chars(_AROUND))
     words = pieces.filter(word.str.contains(_WORD))
 
-    by_cell = words.group_by("cell").agg(pl.len().alias("n"), word.sort().str.join(" "))
-    n_wordy = (by_cell["n"] >= 2).sum()
-    if n_wordy < defaults.wordy_share * len(cells) or by_cell["word"].n_unique() == 1:
+    n_wordy = (words["cell"].value_counts()["count"] >= 2).sum()
+    if n_wordy < defaults.wordy_share * len(cells):
         return False
     repeats = words.unique().select(pl.len().over("word") > 1).to_series()
     return bool(repeats.sum() >= defaults.repeated_words_share * len(repeats))
@@ -295,13 +283,10 @@ class Ngrams(NamedTuple):
     place: NDArray[np.int64]  # (m,) by its number
 
 
-def count_ngrams(
-    cells: pl.Series, columns: NDArray[np.int32] | None = None, width: int = _N_PLACES
-) -> Iterator[csr_matrix]:
-    """Count n-grams (cells of a chunk, width), chunk by chunk.
+def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
+    """Count n-grams (cells of a chunk, places), chunk by chunk.
 
-    A chunk has some million letters. ``columns`` maps a place to a column, or to -1 if it has none;
-    without it the columns are the places.
+    A chunk has some million letters.
     """
     lengths = np.minimum(cells.str.len_chars().fill_null(0).to_numpy(), _MAX_LETTERS) + 1
     chunk_of_cell = np.cumsum(lengths, dtype=np.int64) // _CHUNK_LETTERS
@@ -310,14 +295,9 @@ def count_ngrams(
         letters = Letters(normalized(cells.slice(start, stop - start)))
         ngrams = [*map(letters.runs, _RUNS), letters.words(), letters.word_pairs()]
         cell = np.concatenate([one_kind.cell for one_kind in ngrams])
-        column = np.concatenate([one_kind.place for one_kind in ngrams]).astype(np.int32)
-        if columns is not None:
-            column = columns[column]
-            has_column = column >= 0
-            cell = cell[has_column]
-            column = column[has_column]
+        place = np.concatenate([one_kind.place for one_kind in ngrams]).astype(np.int32)
         ones = np.ones(len(cell), np.float32)
-        matrix = csr_matrix((ones, (cell, column)), shape=(stop - start, width))
+        matrix = csr_matrix((ones, (cell, place)), shape=(stop - start, _N_PLACES))
         matrix.sum_duplicates()
         yield matrix
 
