@@ -51,7 +51,7 @@ from chary.labelling.rules import (
 )
 from chary.method.held_out import HeldOut, held_out, hold_out_folds
 from chary.method.labels import Labels, drop_empty_classes
-from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_part
+from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_sample
 from chary.method.self_training import SelfTrainingClassifier
 from chary.options import LabelOptions
 from chary.tables import Table, TableError
@@ -304,8 +304,7 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
     shares = ClassPrior.of(class_prior, labels, n_rows=n_rows).shares
     if shares is None:
         return None
-    counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-    return shares_of_part(shares, counts, n_rows, len(labels.codes))
+    return shares_of_sample(shares, labels.class_counts, n_rows, len(labels.codes))
 
 
 # ---------------------------------------------------------------- which model learns
@@ -406,8 +405,7 @@ def fit_learner(
         leaning = lean_to_commonest_class(out_of_fold, labels, defaults)
     if leaning is not None:
         lean = leaning.amount
-        class_counts = np.bincount(labels.codes[labels.labeled])
-        log_shares = np.log(class_counts / class_counts.sum())
+        log_shares = np.log(labels.class_counts / labels.class_counts.sum())
         for model, _ in out_of_fold.fold_models:
             model.class_bias_ = lean * log_shares
 

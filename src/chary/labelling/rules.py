@@ -307,7 +307,7 @@ def lean_to_commonest_class(
     rule = "lean_to_commonest_class"
     if not defaults.is_on(rule) or not out_of_fold.fold_models:
         return None
-    commonest = np.bincount(labels.codes[labels.labeled]).argmax()
+    commonest = labels.class_counts.argmax()
     right = float(np.mean(out_of_fold.scores.argmax(axis=1) == out_of_fold.codes))
     right_by_commonest = float(np.mean(out_of_fold.codes == commonest))
     if right >= right_by_commonest:

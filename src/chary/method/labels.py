@@ -31,6 +31,11 @@ class Labels(NamedTuple):
             return np.arange(len(self.codes))
         return unlabeled_rows
 
+    @property
+    def class_counts(self) -> NDArray[np.intp]:
+        """Number of labels of each class, (C,)."""
+        return np.bincount(self.codes[self.labeled], minlength=len(self.classes))
+
     def subset(self, rows: NDArray[Any]) -> Labels:
         """Select rows by number or mask."""
         return Labels(self.classes, self.codes[rows], self.labeled[rows])
@@ -121,7 +126,7 @@ def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -
 
 def drop_empty_classes(labels: Labels) -> Labels:
     """Drop the classes that no row has."""
-    has_rows = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes)) > 0
+    has_rows = labels.class_counts > 0
     if has_rows.all():
         return labels
     # The last of the new codes is for the code -1 of unlabelled rows.

@@ -335,8 +335,8 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         if self.lean:
-            counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-            self.class_bias_ = self.class_bias_ + self.lean * np.log(counts / counts.sum())
+            log_shares = np.log(labels.class_counts / labels.class_counts.sum())
+            self.class_bias_ = self.class_bias_ + self.lean * log_shares
         return self
 
     def _seeded_members(self, labels: Labels) -> list[Member]:
