@@ -1,4 +1,4 @@
-"""Whether the statements of an audit hold: coverage of its interval, and errors among accepted rows.
+"""Whether the statements of an audit hold: coverage of its interval, errors among accepted rows.
 
 Biased labels, a logistic regression, and many audits of it; the truth is known, so every statement
 can be checked. ``--part promises``: of which rows an accepted error holds if much of a small table
@@ -22,7 +22,10 @@ from chary.audit.model import fit_with_audit
 
 
 def interval_coverage(k: int, n_audits: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Share of audits whose 95 % interval covers the truth, and the mean width; pools of 2,000 of any accuracy."""
+    """Measure coverage of the 95 % interval and its mean width.
+
+    The audits are of pools of 2,000 rows of any accuracy.
+    """
     truth = rng.integers(0, 2001, n_audits)
     correct = rng.hypergeometric(truth, 2000 - truth, k)
     intervals = np.array([interval(x, k) for x in range(k + 1)])[correct]
@@ -47,7 +50,7 @@ def a_biased_problem(
 def accepted_errors(
     k: int, error: float, n_audits: int, rng: np.random.Generator
 ) -> dict[str, list[float]]:
-    """Of both models, whether the error among accepted rows was kept and which share was accepted."""
+    """Compare both models: is the error among accepted rows kept, and which share is accepted."""
     found: dict[str, list[float]] = {
         "exact kept": [],
         "exact share": [],
@@ -90,7 +93,7 @@ SHAPES = {  # the chance of a wrong label, by the share of rows that are more co
 def split_by_starts(
     confidence: np.ndarray, correct: np.ndarray, pool: np.ndarray, error: float
 ) -> float:
-    """The rule before: walks from several starts that depend on the error share the risk of 10 % evenly."""
+    """Apply the former rule: walks from several starts share the risk of 10 % evenly."""
     k, starts = len(confidence), np.empty(0)
     for n_starts in range(1, 10):
         needed = math.ceil(math.log(0.1 / n_starts) / math.log1p(-error) - 1e-9)
@@ -118,7 +121,10 @@ def split_by_starts(
 
 
 def accepted_by_design(console: Console, n_audits: int, rng: np.random.Generator) -> None:
-    """Twelve designs whose truth is known: how often the error is kept, and how much is accepted, then and now."""
+    """Run twelve designs of known truth by the former rule and the present one.
+
+    Shown are how often the error is kept, and how much is accepted.
+    """
     title = f"Accepting rows at level 90 %, {n_audits:,} audits each, truth known"
     columns = (
         "confidence",
@@ -153,7 +159,7 @@ def accepted_by_design(console: Console, n_audits: int, rng: np.random.Generator
 
 
 def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
-    """Of 1,000 random audits, in how many a larger error (1 to 59 %) accepts fewer rows: now, and before."""
+    """Count random audits, of 1,000, in which a larger error accepts fewer rows, by both rules."""
     broken = [0, 0]
     for _ in range(1000):
         pool, k = rng.random(1000), int(rng.integers(5, 300))
@@ -170,7 +176,7 @@ def orders_of_errors(rng: np.random.Generator) -> tuple[int, int]:
 
 
 def broken_by_enumeration(n: int, k: int, error: float) -> tuple[float, float]:
-    """The largest chance, over all numbers of wrong rows, to accept too many: of all rows, of those not audited.
+    """Find the largest chance, over all numbers of wrong rows, to accept too many.
 
     All rows are equally confident, so that either all are accepted or none, by the number of wrong
     audited rows.
@@ -196,7 +202,7 @@ def broken_by_enumeration(n: int, k: int, error: float) -> tuple[float, float]:
 def broken_by_simulation(
     shape: str, n: int, k: int, error: float, n_audits: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The share of audits that accept too many wrong rows: of all rows, and of those not audited."""
+    """Measure the share of audits that accept too many wrong rows: of all, of the rest."""
     pool = np.linspace(1, 0, n)
     broken = np.zeros((n_audits, 2), dtype=bool)
     for i in range(n_audits):
@@ -214,7 +220,7 @@ def broken_by_simulation(
 def broken_by_model(
     n: int, k: int, error: float, n_audits: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The same for a model that learned from the audit: of all rows, as the file labels them, and of the rest.
+    """Measure ``broken_by_simulation`` for a model that learned from the audit.
 
     The thresholds are found with cross-fitted confidences, and the file holds the answers of
     audited rows.
@@ -255,7 +261,7 @@ def broken_by_model(
 def looked_at_pairs(
     alone: float, k: int, n_audits: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Equal labellings, each alone right on a share: called different at any look, and at the end of the draw."""
+    """Measure how often equal labellings are called different, at any look and at the end."""
     population = 5_000
     n_alone = round(alone * population)
     outcomes = np.repeat([1, -1, 0], [n_alone, n_alone, population - 2 * n_alone])
@@ -273,7 +279,7 @@ def looked_at_pairs(
 def looked_at_acceptance(
     shape: str, k: int, error: float, n_audits: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The share of audits that accept too many wrong rows: at the first look that accepts any, and at the end."""
+    """Measure the share of audits that accept too many wrong rows, at first and at the end."""
     n = 4_000
     pool = np.linspace(1, 0, n)
     broken = np.zeros((n_audits, 2), dtype=bool)

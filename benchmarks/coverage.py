@@ -1,4 +1,4 @@
-"""Whether every interval that is called exact covers the truth as often as it says, and how wide it is.
+"""Whether every interval that is called exact covers the truth as often as it says, and its width.
 
 Twelve tables of two classes whose truth is known, 2,000 audits of each. Where rows are skipped, the
 wrongly labelled ones are skipped more often. Beside them the hypergeometric interval of equal
@@ -96,7 +96,7 @@ class Tally:
 
 
 def every_fixed_interval(k: int) -> np.ndarray:
-    """Clopper and Pearson's, for each size up to k and each number of right rows, (k + 1, k + 1, 2)."""
+    """Compute Clopper and Pearson's intervals, (k + 1, k + 1, 2), for sizes up to k."""
     n, x = np.mgrid[: k + 1, : k + 1]
     return np.stack(clopper_pearson(np.minimum(x, n), np.maximum(n, 1), LEVEL), axis=-1)
 
@@ -195,7 +195,7 @@ def enumerated(
 
 
 def show_enumerated(console: Console) -> None:
-    """The chance of each outcome times whether its interval covers: what the simulations estimate."""
+    """Sum the chances of outcomes whose interval covers: what the simulations estimate."""
     title = (
         "The same by enumeration, in percent: the exact interval of a share; worst of 500 truths"
     )
@@ -243,7 +243,7 @@ PAIR_DESIGNS = [
 def difference_of_counts(
     b: int, c: int, skipped: int, n: int, population: int
 ) -> figures.Difference:
-    """The difference if each is right alone on so many answered rows and they differ on some skipped ones."""
+    """Compute the difference if answered rows are right by one alone and skipped rows differ."""
     counts = [b, c, skipped, n - b - c - skipped]
     first = np.repeat([True, False, False, False], counts)
     second = np.repeat([False, True, False, False], counts)
@@ -268,7 +268,7 @@ def names_better(found: figures.Difference, truth: float) -> bool:
 
 
 def audits_of_pair(design: PairDesign, n_audits: int, rng: np.random.Generator) -> list[float]:
-    """Percent of audits, by the rule now and by the one before: covered, worse called better, better named."""
+    """Measure percentages by both rules: covered, worse called better, better named."""
     shares = np.append(design.shares, 1 - sum(design.shares))
     rows = np.round(shares * design.population).astype(int)
     skipped_rows = np.round(rows * design.skipped).astype(int)
@@ -295,7 +295,7 @@ def audits_of_pair(design: PairDesign, n_audits: int, rng: np.random.Generator) 
 
 
 def least_coverage_of_pairs(n: int, population: int) -> list[float]:
-    """The coverage at the worst table, with no row skipped and with all that one or either has right alone."""
+    """Find the coverage at the worst table, without skipped rows and with all those of one."""
     least = [1.0, 1.0, 1.0]
     for first in range(population + 1):
         for second in range(population + 1 - first):

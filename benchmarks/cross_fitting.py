@@ -1,4 +1,4 @@
-"""Whether the interval of a model that has learned from its own audit holds: many classes, new ones, small audits.
+"""Whether the interval of a model that learned from its own audit holds: many classes, new ones.
 
 Each audited row is judged by a model without its fold; the truth is the accuracy of the model of
 all labels on the rows that nobody labelled. Three cheap learners on made tables, and on real ones
@@ -134,7 +134,7 @@ LEARNERS = {"neighbour": neighbour, "ridge": ridge, "tree": tree}
 
 
 def cross_fit(problem: Problem, learn, rng: np.random.Generator) -> tuple[float, int, int]:
-    """The truth of the final model, audited rows right cross-fitted, and right without any audited label."""
+    """Compute the final model's truth, and audited rows right cross-fitted and without audit."""
     X, y, first, audit = problem
     every = np.concatenate([first, audit])
     rest = np.setdiff1d(np.arange(len(y)), every)
@@ -149,7 +149,7 @@ def cross_fit(problem: Problem, learn, rng: np.random.Generator) -> tuple[float,
 
 
 def tally(problems, k: int, rng: np.random.Generator) -> list[list[str]]:
-    """One line for each learner: truth, error of the figure, coverage and width of both intervals."""
+    """List for each learner truth, error, coverage and width of both intervals."""
     found: dict[str, list[tuple[float, int, int]]] = {name: [] for name in LEARNERS}
     for problem in problems:
         for name, learn in LEARNERS.items():

@@ -1,4 +1,4 @@
-"""What leaving columns out is worth: accuracy of the mixture with and without, on two collections of real tables.
+"""What leaving columns out is worth: the mixture's accuracy with and without, on real tables.
 
 python benchmarks/defaults.py [seeds [tables]], such as 0,1 seattle,dunnrun
 The tables are those of the folders ``tables`` and ``tables2`` in ``CHARY_DATA``.
@@ -86,7 +86,7 @@ def change(
 def labelled_rows(
     collection: str, frame: pl.DataFrame, facts: dict[str, str], way: str, seed: int
 ) -> NDArray[np.intp] | None:
-    """Rows that keep their label, as the collections' own notes say; None where there is no such group."""
+    """Find rows that keep their label, by the collections' own notes; None if there is no group."""
     rng, n = np.random.default_rng(seed), int(facts["n_labeled"])
     if way == "random" and (collection == "tables" or seed > 0):
         return rng.permutation(len(frame))[:n]

@@ -175,7 +175,7 @@ def _typical(table: Features, pool: np.ndarray, groups: list[np.ndarray]) -> np.
 
 
 def _beside(reference: np.ndarray, other: np.ndarray) -> list[float]:
-    """How often the first column is the same; columns named by both, of those by any; what the first lacks."""
+    """Measure how often the first column agrees, shared columns, and what the first lacks."""
     named = [
         [{k for k in row if k >= 0} for row in decisive(values).tolist()]
         for values in (reference, other)

@@ -1,4 +1,4 @@
-"""CPU time of one fit on the thirteen shapes of the paper, beside PyTorch and scikit-learn, as a table.
+"""CPU time of one fit on the paper's thirteen shapes, beside PyTorch and scikit-learn, as a table.
 
     python benchmarks/fit.py [repeats]
 
@@ -71,7 +71,7 @@ SHAPES = [
 
 
 def data_of(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    """Standard normal rows of that shape, float32; the first ``n_labeled`` carry a label, the others -1."""
+    """Make normal rows of a shape, float32; the first ``n_labeled`` carry a label, others -1."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((shape.n, shape.d), dtype=np.float32)
     y = np.full(shape.n, -1)

@@ -1,4 +1,4 @@
-"""A column that already guesses the label, as a language model does: are chary's labels ever worse than it?
+"""A column that already guesses the label, as an LLM does: are chary's labels ever worse than it?
 
     python benchmarks/guesses.py [seeds [tables]] > benchmarks/results/guesses.txt
 
@@ -155,7 +155,7 @@ def _draw(
     audited: NDArray[np.intp] | None,
     seed: int,
 ) -> Draw | None:
-    """Label a table and compare; None if it cannot be labelled, such as with labels of one class."""
+    """Label a table and compare; None if it cannot be labelled, as with labels of one class."""
     cells = np.full(len(codes), None, dtype=object)
     cells[given] = classes[codes[given]]
     table = Table(frame.with_columns(truth=pl.Series(cells.tolist(), dtype=pl.String)), "table")

@@ -1,4 +1,4 @@
-"""What ``chary judge`` costs on a large table, beside reading that table: wall, CPU and peak memory in one run.
+"""What ``chary judge`` costs on a large table, beside reading that table: wall, CPU, peak memory.
 
     python benchmarks/judge.py [rows] [folder]
 

@@ -1,4 +1,4 @@
-"""``chary label`` on a table of a million rows and fifty columns with 500 labels: wall time and peak memory.
+"""``chary label`` on a million rows and fifty columns with 500 labels: wall time and peak memory.
 
 python benchmarks/label.py [--rows N] [--cases NAME ...] [--before FOLDER]
 
@@ -28,7 +28,10 @@ CASES = {"biased": (True, ()), "biased, shares told": (True, PRIOR), "random": (
 
 
 def write_parquet(path: Path, n_rows: int, biased: bool) -> None:
-    """44 numbers, 4 categories, a date, and a target known for 500 rows, far out along the first column or not."""
+    """Make 44 numbers, 4 categories, a date and a target known for 500 rows.
+
+    Those rows lie far out along the first column, or not.
+    """
     rng = np.random.default_rng(0)
     numbers = {f"x{j}": rng.normal(size=n_rows) for j in range(44)}
     colours = {f"c{j}": rng.choice(["red", "green", "blue", "black"], n_rows) for j in range(4)}

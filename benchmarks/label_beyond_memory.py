@@ -1,4 +1,4 @@
-"""``chary label`` on tables that do not fit in memory: what it takes, and what reading them in parts costs.
+"""``chary label`` on tables larger than memory: what it takes, what reading them in parts costs.
 
 CHARY_DATA=... python benchmarks/label_beyond_memory.py [rows [learner]]
 
@@ -51,7 +51,10 @@ def blocks(n_rows: int):
 
 
 def write_large(path: Path, n_rows: int) -> np.ndarray:
-    """The table, block by block, with labels where the first column is far from 0; the truth is handed back."""
+    """Write the table block by block and return the truth.
+
+    Labels are given where the first column is far from 0.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -78,7 +81,7 @@ def write_large(path: Path, n_rows: int) -> np.ndarray:
 
 
 def run(path: Path, memory: int, learner: str) -> tuple[float, float, dict[str, int], dict]:
-    """Wall and CPU seconds, the highest figures of ``/proc/PID/status`` in MiB, and what the command says.
+    """Measure wall and CPU seconds and the peaks of ``/proc/PID/status`` in MiB, with the output.
 
     ``ru_maxrss`` would be no less than what this process itself takes.
     """

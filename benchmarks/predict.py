@@ -1,4 +1,4 @@
-"""``chary predict`` on many Parquet files beside what Polars needs to read and write them, in one run.
+"""``chary predict`` on many Parquet files beside what Polars needs to read and write them.
 
     python benchmarks/predict.py --rows 50000000 --files 50 > benchmarks/results/predict.txt
 
@@ -156,7 +156,7 @@ def with_members(limit: Taken, folder: Path, rows: int) -> Taken:
 
 
 def run(code: str | None, *words: object) -> Taken:
-    """Wall seconds, CPU seconds and the largest memory, in MiB, of a process with all that it starts."""
+    """Measure wall and CPU seconds and peak memory, in MiB, of a process and its children."""
     before, start = os.times(), time.perf_counter()
     command = [sys.executable, *(["-c", code] if code else []), *map(str, words)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

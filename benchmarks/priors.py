@@ -1,4 +1,4 @@
-"""CPU time of aligning predictions to class proportions, beside a general-purpose way to do it, as a table.
+"""CPU time of aligning predictions to class proportions, beside a general-purpose way to do it.
 
     python benchmarks/priors.py [repeats]
 

@@ -1,4 +1,4 @@
-"""Audits of labels on real tables whose truth is known: coverage, width, and conclusions that were wrong.
+"""Audits of labels on real tables of known truth: coverage, width, and wrong conclusions.
 
 The labels under test are those of a random forest that saw a few rows. Each audit draws its rows
 anew. Run: ``CHARY_DATA=... python benchmarks/real_audits.py > benchmarks/results/real_audits.txt``
@@ -39,7 +39,7 @@ HEADS = {
 def labels_of_a_plain_model(
     folder: Path, about: dict[str, str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Truth, labels and confidence of every row: a forest on codes and numbers, from a few random rows."""
+    """Make truth, labels and confidence of every row, by a forest on a few random rows."""
     frame = pl.read_parquet(folder / about["file"])
     truth = frame[about["target"]].cast(pl.String).to_numpy().astype(object)
     columns = []

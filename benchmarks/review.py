@@ -1,4 +1,4 @@
-"""How soon ``chary review`` shows the first row, and the next one after a key: beside what Python alone needs.
+"""How soon ``chary review`` shows the first row, and the next one after a key, beside plain Python.
 
     python benchmarks/review.py [rows of the small table] [rows of the large table]
 

@@ -1,4 +1,4 @@
-"""``chary.label`` beside other people's learners on two collections of real tables, labels drawn in three ways.
+"""``chary.label`` beside other learners on two collections of real tables, labels drawn three ways.
 
     python benchmarks/rivals.py rivals.jsonl 0,1,2 [methods [tables]]
     python benchmarks/rivals.py rivals.jsonl > benchmarks/results/rivals.txt
@@ -61,7 +61,7 @@ class Draw(NamedTuple):
 
 
 def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
-    """Every draw that the collections allow: its name, and how to make it; shuffled, so a part is a fair one."""
+    """List every draw that the collections allow, shuffled, so that a part is a fair one."""
     facts = {
         c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS
     }
@@ -279,7 +279,7 @@ FIGURES = {
 
 
 def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Means over the draws of each way, by how much chary is ahead, and how often it is far behind."""
+    """Average each way's draws: by how much chary leads, and how often it is far behind."""
     every = [method for method in METHODS if method != "chary-balanced"]
     found = {name: of_draw for name, of_draw in found.items() if set(every) <= set(of_draw)}
     seeds = sorted({f"seed {name.split()[3]}" for name in found})

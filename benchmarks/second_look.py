@@ -1,4 +1,4 @@
-"""Given labels worth a second look: how many of those listed are wrong, if some were swapped, and if none was.
+"""Given labels worth a second look: how many of those listed are wrong, with labels swapped or not.
 
 CHARY_DATA=... python benchmarks/second_look.py [folder]
 

@@ -1,4 +1,4 @@
-"""How soon ``chary`` answers, and what BLAS threads do to a small table: CPU and wall time as ratios in one run.
+"""How soon ``chary`` answers, and what BLAS threads do to a small table: CPU and wall as ratios.
 
     python benchmarks/startup.py [repeats]
 

@@ -41,13 +41,13 @@ collect_ignore = [
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
-    """Examples stand in the docstrings of the package; looking for them in every test takes seconds."""
+    """Look for examples in docstrings of the package alone; in every test it takes seconds."""
     return [found for found in (yield) if not isinstance(found, DoctestModule)]
 
 
 @pytest.fixture(scope="module")
 def quick_learners():
-    """The learners of ``chary label`` with few trees and short training, where nothing shown depends on it."""
+    """Shrink the learners of ``chary label`` where nothing shown depends on their size."""
     from sklearn.ensemble import ExtraTreesClassifier
 
     import chary.labelling.learners
@@ -69,7 +69,7 @@ def quick_learners():
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """A disk that takes no more: before, during (by a quota), at the flush, at the naming, or only after it."""
+    """Make a disk that is full: before, during, at the flush, at the naming, or after it."""
     from chary import _files
 
     def fail(*args, code=errno.ENOSPC, **kwargs):
@@ -151,7 +151,8 @@ def noticed(event, given):
         return
     if event in ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"):
         address = given[1]
-        if not isinstance(address, tuple):  # a socket of the file system, or the one that it is connected to
+        # A socket of the file system, or the one that it is connected to.
+        if not isinstance(address, tuple):
             return
         place = address[0]
     elif event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"):
@@ -171,13 +172,13 @@ sys.addaudithook(noticed)
 
 @pytest.fixture(scope="session")
 def recorder():
-    """A hook cannot be taken away again; it heeds nothing unless a variable of the environment is set."""
+    """Install a hook, which cannot be removed; it heeds nothing unless a variable is set."""
     exec(RECORDER, {})
 
 
 @pytest.fixture
 def sockets(recorder, tmp_path, monkeypatch):
-    """A way to read which sockets were used in the test, by it and by the processes that it started."""
+    """Report the sockets used in the test, by it and by the processes that it started."""
     (tmp_path / "recorder").mkdir()
     (tmp_path / "recorder/sitecustomize.py").write_text(RECORDER)
     record = tmp_path / "sockets.jsonl"

@@ -47,8 +47,11 @@ def problem(kind="text", n=120):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 4)).astype(np.float32)
     codes = (X[:, 0] + X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
-    classes = {"text": np.array(["ham", "spam", "=egg"], dtype=object), "int": np.array([3, -1, 7], dtype=object),
-               "bool": np.array([True, False, False], dtype=object)}[kind]  # fmt: skip
+    classes = {
+        "text": np.array(["ham", "spam", "=egg"], dtype=object),
+        "int": np.array([3, -1, 7], dtype=object),
+        "bool": np.array([True, False, False], dtype=object),
+    }[kind]
     y = classes[codes]
     y[40:] = None
     return X, y
@@ -227,17 +230,27 @@ def test_an_existing_file_is_kept_unless_told(tmp_path):
 
 
 UNSAVED = [
-        (lambda X, y: SVC().fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
-        (lambda X, y: SelfTrainingClassifier(SVC(), unlabeled=None, confidence="softmax").fit(X, y),
-         "A SVC cannot be saved"),
-        (lambda X, y: SelfTrainingClassifier(small(), unlabeled=None, confidence=lambda m, X: X[:, 0]).fit(X, y),
-         "A function cannot be saved"),
-        (lambda X, y: make_pipeline(SVC()).fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
-        (lambda X, y: HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(
-            np.round(np.abs(X[:40])), y[:40].astype(str)), "with categorical features cannot be saved"),
-        (lambda X, y: object(), "A object cannot be saved"),
-        (lambda X, y: type("Network", (), {})(), "A Network cannot be saved"),
-]  # fmt: skip
+    (lambda X, y: SVC().fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
+    (
+        lambda X, y: SelfTrainingClassifier(SVC(), unlabeled=None, confidence="softmax").fit(X, y),
+        "A SVC cannot be saved",
+    ),
+    (
+        lambda X, y: SelfTrainingClassifier(
+            small(), unlabeled=None, confidence=lambda m, X: X[:, 0]
+        ).fit(X, y),
+        "A function cannot be saved",
+    ),
+    (lambda X, y: make_pipeline(SVC()).fit(X[:40], y[:40].astype(str)), "A SVC cannot be saved"),
+    (
+        lambda X, y: HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(
+            np.round(np.abs(X[:40])), y[:40].astype(str)
+        ),
+        "with categorical features cannot be saved",
+    ),
+    (lambda X, y: object(), "A object cannot be saved"),
+    (lambda X, y: type("Network", (), {})(), "A Network cannot be saved"),
+]
 
 
 def test_what_cannot_be_saved_says_so_and_leaves_no_file(tmp_path):
@@ -409,7 +422,7 @@ def model_of_a_table():
 
 
 def fields_of(description, class_name, *names):
-    """Find a field in the first object of a class that has it, as the list of its name and value."""
+    """Find a field in the first object of a class that has it, as its list of name and value."""
     for parent, key in forging.places(description):
         node = parent[key]
         if not isinstance(node, dict) or node.get("class") != class_name:
@@ -427,7 +440,7 @@ def fields_of(description, class_name, *names):
 
 
 def put(class_name, *path_and_value):
-    """Give a change of a description: a field of a class, found by a path of names, gets another value."""
+    """Make a change of a description: a field of a class, found by a path, gets another value."""
 
     def change(description, arrays):
         *names, value = path_and_value
@@ -437,7 +450,7 @@ def put(class_name, *path_and_value):
 
 
 def add(class_name, *names, field=("more", 1)):
-    """Give a change of a description: a dictionary of a class, found by a path of names, gets a field more."""
+    """Make a change of a description: a dictionary, found by a path of names, gets a field more."""
 
     def change(description, arrays):
         fields_of(description, class_name, *names)[1]["dict"].append(list(field))
@@ -517,7 +530,7 @@ def test_classes_that_are_lists_or_alike_are_refused(model_of_a_table):
 
 
 def test_forged_models_are_refused_or_label_rows(model_of_a_table):
-    """With a right checksum, whatever was changed: one sentence of chary's own, at once or about the rows."""
+    """With a right checksum, any change gives one sentence of chary's, at once or for the rows."""
     model, frame = model_of_a_table
     data = persistence.model_bytes(model)
     outcomes = Counter()
@@ -642,7 +655,7 @@ def changed(array, rng):
 
 
 def test_arrays_that_were_changed_are_refused_or_predict(tmp_path):
-    """With a right checksum, as an attacker writes it: one sentence, or a model that gives finite numbers."""
+    """With a right checksum, an attack gives one sentence, or a model with finite numbers."""
     model, X = mixed()
     save_model(model, tmp_path / "m.chary")
     header, _ = persistence._read_header((tmp_path / "m.chary").read_bytes())

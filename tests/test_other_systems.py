@@ -1,4 +1,4 @@
-"""Windows, macOS, and anything else that lacks what Linux has: each branch is run here with that taken away."""
+"""Windows, macOS, and systems that lack what Linux has: each branch runs with that taken away."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ LACKING = [(os, "O_DIRECTORY"), (os, "link"), (signal, "SIGHUP")]
 
 @pytest.fixture
 def elsewhere(monkeypatch):
-    """A system without locks, links, owners, folders that can be opened, /proc and control groups."""
+    """Take away locks, links, owners, folders that open, /proc and control groups."""
     monkeypatch.setattr(_files, "fcntl", None)
     for module, name in LACKING:
         monkeypatch.delattr(module, name, raising=False)

@@ -1,4 +1,4 @@
-"""Forked processes and threads: a sentence in place of an endless wait, and warnings as they were."""
+"""Forked processes and threads: a sentence instead of an endless wait, and unchanged warnings."""
 
 import subprocess
 import sys

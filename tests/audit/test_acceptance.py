@@ -79,7 +79,10 @@ def confident_first(shape, n=4000):
 
 @pytest.mark.parametrize("shape", ["honest", "steep", "useless", "confidently wrong"])
 def test_accepted_error_holds_at_its_level_whatever_the_confidence(shape):
-    """A thousand audits of pools whose confidence may be worthless: too many errors in at most one in ten."""
+    """Simulate a thousand audits of pools whose confidence may be worthless.
+
+    Too many errors may be in at most one in ten.
+    """
     rng = np.random.default_rng(0)
     chance = confident_first(shape)
     pool = np.linspace(1, 0, len(chance))
@@ -211,7 +214,7 @@ def test_rounding_asks_for_no_row_more():
 
 
 def audit_with(confidence, error):
-    """All audited rows right, so that whatever is at least as confident as the least of them can be accepted."""
+    """All audited rows are right, so all rows above the least confident can be accepted."""
     rows, pool = np.arange(len(confidence)), ConfidenceHistogram.of(confidence)
     acceptor = Acceptor(
         confidence, np.ones(len(confidence), dtype=bool), pool, pool, ConfidenceHistogram.of([])

@@ -1,4 +1,4 @@
-"""Draws are uniform, the same for good, and grow: the first rows of a large one are the small one."""
+"""Draws are uniform, the same for good, and grow: a small one opens a large one."""
 
 import numpy as np
 import polars as pl
@@ -188,7 +188,7 @@ def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
 
 
 def test_a_draw_is_the_same_for_good():
-    """Enlarging a sheet of years ago needs the same numbers, whatever became of NumPy's samplers."""
+    """Enlarging an old sheet needs the same numbers, whatever became of NumPy's samplers."""
     assert draw(np.zeros(1_000_000, bool), 5, 0).tolist() == [
         799702,
         299610,

@@ -1,4 +1,4 @@
-"""Figures of an audit, against SciPy, enumeration of all outcomes, counting by hand and simulated audits."""
+"""Figures of an audit, against SciPy, enumeration, counting by hand and simulated audits."""
 
 import math
 from functools import partial
@@ -312,7 +312,7 @@ def test_interval_covers_in_every_table_of_twelve(first, second):
 @given(b=st.integers(0, 9), c=st.integers(0, 9), n_skipped=st.integers(0, 4))
 @settings(deadline=None)
 def test_a_difference_holds_whatever_the_skipped_rows_are(b, c, n_skipped):
-    """Against every completion: each skipped row may be right by the first alone, the second alone, or neither."""
+    """Against every completion: each skipped row may be right by either, or by neither."""
     n_others = 30 - b - c - n_skipped
     skipped = np.arange(30) >= 30 - n_skipped
     found = difference(*rows(n_others, b, c, n_skipped), population=400, skipped=skipped)

@@ -1,4 +1,4 @@
-"""A sheet filled in by several at once: nobody's answer is lost, and each is on the disk when it is confirmed."""
+"""A sheet filled in by several at once: every confirmed answer is on the disk, none is lost."""
 
 import json
 from threading import Event, Thread

@@ -41,7 +41,7 @@ def test_clopper_pearson_is_scipys(n, data, level):
 
 
 def kept_by_trying(x, n, chances, level, prior):
-    """Which truths, one in each row of chances, do not make x one of their rarest outcomes: no search."""
+    """Find truths of which x is none of the rarest outcomes, in each row of chances."""
     expected = stats.betabinom.pmf(np.arange(n + 1), n, *prior)
     rare = chances / expected <= (chances[:, [x]] / expected[x]) * (1 + 1e-6)
     return (chances * rare).sum(axis=1) + 1e-12 > 1 - level
@@ -208,7 +208,7 @@ def alone(correct, population, level=0.95, skipped=None):
 
 
 def ratio(right, s, t, population):
-    """Prior over posterior of a number of right rows, both beta-binomial: the martingale as it was defined."""
+    """Divide prior by posterior of a number of right rows: the martingale by its definition."""
     posterior = stats.betabinom.pmf(right - s, population - t, 1 + s, 1 + t - s)
     return stats.betabinom.pmf(right, population, 1, 1) / np.maximum(posterior, 1e-300)
 

@@ -24,7 +24,7 @@ N = 600
 
 @pytest.fixture(name="table", scope="module")
 def labelled_table():
-    """Two rules that are mostly right, one of them surer where it is, and the truth of every row."""
+    """Make two rules that are mostly right, one with a useful confidence, and the truth."""
     rng = np.random.default_rng(0)
     truth = rng.choice(["ham", "spam"], N, p=[0.7, 0.3])
     sure = rng.random(N)
@@ -510,7 +510,7 @@ def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tm
 
 @pytest.fixture(name="tickets")
 def tickets_with_labels_of_others():
-    """Tickets labelled by a language model, beside columns that betray the label and columns that do not."""
+    """Make tickets labelled by an LLM, beside columns that betray the label or do not."""
     rng = np.random.default_rng(3)
     classes = ["cancel", "refund", "other"]
     llm = rng.choice(classes, N, p=[0.2, 0.3, 0.5])

@@ -1,4 +1,4 @@
-"""A model fitted with an audit: what it is judged by, that nothing leaks, nothing is chosen by peeking."""
+"""A model fitted with an audit: what judges it, that nothing leaks or is chosen by peeking."""
 
 import numpy as np
 import pandas as pd
@@ -143,7 +143,7 @@ def test_the_figure_after_is_widened_by_what_folds_lack(table):
 
 
 def test_widened_figure_holds_where_only_the_audit_knows_most_classes():
-    """Nearest neighbours, seven of ten classes found by the audit alone: plain limits hold far less often."""
+    """Nearest neighbours, seven of ten classes by the audit alone: plain limits hold less often."""
     rng = np.random.default_rng(0)
     plain, wide = [], []
     for _ in range(150):
@@ -280,7 +280,7 @@ def test_self_training_is_off_unless_clearly_better(biased):
 
 
 class LateLearner(ClassifierMixin, BaseEstimator):
-    """Says no to everything until it is given many labels, then knows the truth: the sign of a feature."""
+    """Says no to everything until it has many labels, then knows the truth: a feature's sign."""
 
     def fit(self, X, y):
         self.classes_ = np.array(["no", "yes"])
@@ -346,7 +346,7 @@ def test_skipped_rows_are_wrong_in_every_figure(biased):
 
 
 def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
-    """What is hard for a person and wrong is skipped: on the answered rows alone nothing would seem wrong."""
+    """Wrong rows that are hard to answer are skipped; by answered rows nothing seems wrong."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 2))
     shown = X[:, 0] > 0

@@ -1,4 +1,4 @@
-"""An audit file goes out, through a person and their spreadsheet, and comes back right or is refused."""
+"""An audit file passes through a person's spreadsheet, and comes back right or is refused."""
 
 import io
 import json

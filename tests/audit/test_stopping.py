@@ -1,4 +1,4 @@
-"""When it is enough: an interval that holds at every moment, shown every fifth row; the exact one at the end."""
+"""When it is enough: an interval that holds at every moment, and the exact one at the end."""
 
 import numpy as np
 

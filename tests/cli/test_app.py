@@ -77,7 +77,10 @@ def test_a_termination_is_exit_code_143_and_leaves_no_file(table, run, monkeypat
 
 def test_a_real_ctrl_c_ends_the_process(table):
     slow = "lambda *args, **kwargs: (print('ready', flush=True), time.sleep(60))"
-    job = f"import sys, time, chary.labelling as l, chary.cli; l.label_table = {slow}; sys.exit(chary.cli.main())"
+    job = (
+        "import sys, time, chary.labelling as l, chary.cli; "
+        f"l.label_table = {slow}; sys.exit(chary.cli.main())"
+    )
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
     heeded = partial(
         signal.signal, signal.SIGINT, signal.SIG_DFL
@@ -204,7 +207,7 @@ def test_a_full_disk_behind_the_error_stream_is_no_failure(arabic, monkeypatch):
 
 
 def test_no_stream_at_all_no_terminal_and_the_plainest_language(arabic):
-    """As a daemon may start it: numbers 0, 1 and 2 are closed, and no output lands in a file of the job."""
+    """As a daemon may start it: 0, 1 and 2 are closed, and no output lands in a job's file."""
     code = (
         "import os, sys; from chary.cli import main; import chary.audit.drawing as drawing\n"
         "write = drawing.write_sheet\n"
@@ -225,7 +228,10 @@ def test_no_stream_at_all_no_terminal_and_the_plainest_language(arabic):
 
 def test_a_signal_that_somebody_ignores_stays_ignored(table):
     """As nohup does for SIGHUP."""
-    job = "import os, signal; from chary.cli import main; main(['--version']); os.kill(os.getpid(), signal.SIGHUP)"
+    job = (
+        "import os, signal; from chary.cli import main; main(['--version']); "
+        "os.kill(os.getpid(), signal.SIGHUP)"
+    )
     ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     assert (
         subprocess.run([sys.executable, "-c", job], preexec_fn=ignored, check=False).returncode == 0
@@ -234,7 +240,10 @@ def test_a_signal_that_somebody_ignores_stays_ignored(table):
 
 def test_a_closed_terminal_is_exit_code_129(table):
     closed = "lambda *args, **kwargs: os.kill(os.getpid(), 1)"
-    job = f"import os, sys, chary.labelling as l, chary.cli; l.label_table = {closed}; sys.exit(chary.cli.main())"
+    job = (
+        "import os, sys, chary.labelling as l, chary.cli; "
+        f"l.label_table = {closed}; sys.exit(chary.cli.main())"
+    )
     heeded = partial(
         signal.signal, signal.SIGHUP, signal.SIG_DFL
     )  # ignored where the tests were started by nohup

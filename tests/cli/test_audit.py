@@ -1,4 +1,4 @@
-"""The commands around an audit, as a person types them: draw, fill in at a terminal, label with the answers."""
+"""The commands around an audit as people type them: draw, fill in, label with the answers."""
 
 import json
 import os
@@ -427,7 +427,7 @@ def test_a_sheet_behind_a_link_is_the_one_that_is_filled_in(drawn, run, keys, an
 
 @pytest.fixture(name="judged")
 def a_sheet_to_judge(tmp_path, run):
-    """Four hundred rows whose labels are right but for every twentieth, and a sheet of sixty of them."""
+    """Make 400 rows whose labels are right except every twentieth, and a sheet of 60 rows."""
     frame = pl.DataFrame(
         {"x": range(400), "rule": ["b" if (i % 2) != (i % 20 == 7) else "a" for i in range(400)]}
     )

@@ -372,7 +372,7 @@ def test_a_sheet_of_doubtful_rows_keeps_its_answers(table, run):
 
 
 def test_labels_that_look_like_formulas_go_all_the_way_and_come_back(tmp_path, run, keys):
-    """Through every text column that chary adds: labels, guesses, cells and answers of sheets, and reasons."""
+    """Try every text column that chary adds: labels, guesses, cells of sheets, and reasons."""
     names = ["\uff1dyes", "-5", "'=no", "@x"]
     rows = [f"{10 * (i % 4) + i % 3},={i},{names[i % 4] if i % 5 else ''}" for i in range(160)]
     path = tmp_path / "t.csv"

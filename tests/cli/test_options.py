@@ -1,4 +1,4 @@
-"""What can be typed: every word is explained, read as it was meant, and written so that it can be typed again."""
+"""What can be typed: every word is explained, read as it was meant, and can be typed again."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The order of columns, rows and categories of a table changes nothing but the order of what comes back."""
+"""The order of columns, rows and categories changes nothing but the order of what comes back."""
 
 import datetime as dt
 import json
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("quick_learners")
 
 
 def every_kind():
-    """A table with a column of every kind, two that are the same, and labels that go with some of them."""
+    """Make a table with all kinds of columns, two of them equal, and labels to match."""
     rng = np.random.default_rng(0)
     number = rng.normal(size=N).round(3)
     words = [
@@ -119,7 +119,7 @@ def test_pandas_and_the_command_line(tmp_path, capsys):
 
 
 def tied(seed, n=240):
-    """A table in which nearly everything is a tie: which values are frequent, words, medians, units, spellings."""
+    """Make a table of ties: in frequent values, words, medians, units and spellings."""
     rng = np.random.default_rng(seed)
     colours = [f"colour {i}" for i in range(48)]
     words = ["good", "fast", "slow", "bad", "help", "fine"]

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of an estimator: all pass, none is skipped, and what cannot pass is declared."""
+"""scikit-learn's own checks of estimators: all pass, and what cannot pass is declared."""
 
 from unittest import SkipTest
 
@@ -19,7 +19,10 @@ MINI_BATCHES = (
     "A row of weight 2 and two copies of it fall into different mini-batches; "
     "test_classifier.py compares them in whole batches, and statistically."
 )
-MINUS_ONE = "Its labels are {-1, 1}, and by default -1 marks an unlabelled row: the error that is due, is raised."
+MINUS_ONE = (
+    "Its labels are {-1, 1}, and by default -1 marks an unlabelled row: "
+    "the error that is due, is raised."
+)
 
 ESTIMATORS = [
     DiverseEnsembleClassifier(n_steps=100),
@@ -42,7 +45,7 @@ def expected_failures(estimator):
 
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch):
-    """The default members with a tenth of the trees: what the checks ask does not depend on their number."""
+    """Make the default members with a tenth of the trees; the checks do not depend on them."""
     usual = mixed.default_members
 
     def members(*sizes):

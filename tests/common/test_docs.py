@@ -1,4 +1,4 @@
-"""The documentation is true: its blocks are run and their output compared, and its figures are the stored ones."""
+"""The documentation is true: blocks give the output shown, figures are the stored ones."""
 
 import csv
 import doctest
@@ -34,7 +34,7 @@ TEXTS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def fitted_once():
-    """Pages label the same tables again and again: a second fit to the same rows takes over the first."""
+    """Take over the first fit where pages label the same tables again and again."""
     with pytest.MonkeyPatch.context() as patch:
         for kind in (MixedEnsembleClassifier, DiverseEnsembleClassifier):
             patch.setattr(kind, "fit", remembered(kind.fit))
@@ -82,7 +82,7 @@ def test_every_block_is_run_or_says_that_it_is_not():
     "name", [name for name, text in TEXTS.items() if re.search("```(console|python)\n", text)]
 )
 def test_commands_of_the_documentation(name, tmp_path, monkeypatch, capfd):
-    """In a folder that holds the customers of the quickstart; ``...`` stands for anything on a line.
+    """Run a block in a folder with the quickstart's customers; ``...`` stands for any text.
 
     The ``python`` blocks of a page are run too, where they stand; later ones use the names of
     earlier ones.
@@ -109,7 +109,7 @@ def test_commands_of_the_documentation(name, tmp_path, monkeypatch, capfd):
 
 
 def printed_by(command, capfd):
-    """What a command prints; chary runs here, since starting Python takes longer, and a shell does the rest."""
+    """Run a command of a page: chary in this process, which is faster, the rest in a shell."""
     ours = re.match(r"chary ((?:'[^']*'|[^|>'])*)", command)
     said = ("", "")
     if ours:

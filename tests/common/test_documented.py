@@ -1,4 +1,4 @@
-"""Every public name stands on a page of the API, and every parameter, field and estimator says what it is."""
+"""Every public name stands on a page of the API, and all that belongs to it is described."""
 
 import dataclasses
 import importlib
@@ -154,7 +154,7 @@ CLASSES = [(module, name) for module, name in LISTED if name[0].isupper() and no
 
 @pytest.mark.parametrize("module", MODULES)
 def test_methods_name_their_parameters(module):
-    """``X`` and ``y`` are scikit-learn's; whatever else a public method takes, its docstring speaks of."""
+    """Docstrings speak of all parameters but scikit-learn's ``X`` and ``y``."""
     for name in [name for one, name in CLASSES if one == module]:
         found = find(module, name)
         fields = (

@@ -1,4 +1,4 @@
-"""Malformed tables, hostile names and corrupted models: one sentence or a whole result, never anything else.
+"""Malformed tables, hostile names and corrupted models: one sentence, or a whole result.
 
 ``CHARY_FUZZ=full`` runs as many of each as the project promises; without it, a part.
 """
@@ -43,7 +43,7 @@ N_TEXTS = 400 if FULL else 12
 
 @pytest.fixture(autouse=True, scope="module")
 def short_training():
-    """What is tested here does not depend on how long the network trains, nor on how many trees there are.
+    """Train networks briefly and few trees, on which nothing here depends.
 
     Small products gain nothing by a second thread, and wait for it where the processor is busy.
     """
@@ -559,8 +559,8 @@ def test_columns_of_any_form_become_numbers_or_one_sentence(part):
 # ------------------------------------------------- hostile text, lists and numbers beside the table
 
 SCRIPTS = [
-    "abc", "ÀÉß", "абв", "αβγς", "عربي", "עברית", "हिन्दी", "ไทย", "ລາວ", "中文字", "にほん", "한국어",
-    "ខ្មែរ", "ဗမာ", "አማርኛ", "ᏣᎳᎩ",
+    "abc", "ÀÉß", "абв", "αβγς", "عربي", "עברית", "हिन्दी", "ไทย", "ລາວ", "中文字", "にほん",
+    "한국어", "ខ្មែរ", "ဗမာ", "አማርኛ", "ᏣᎳᎩ",
     "👍👩‍👩‍👧🏽🇩🇪", "\x00\x01\x1b\x7f", "\u202e\u2066\u200b\ufeff\u00ad",
     "\u0301\u0316" * 3, "\ufdfa", "ﬁ①Ⅷ", "\U000e0001", "\U0010fffd",
     "\u3000\u2003\x85\u2028", "0١२３", "-+=@", "<&>\"'",
@@ -636,12 +636,13 @@ def test_any_text_and_any_lists_end_in_a_result_or_in_one_sentence(tmp_path, cap
 # ---------------------------------------------------------------- hostile names and labels
 
 PAYLOADS = [
-    "<script>alert(1)</script>", "</script>", "</style>", "</title><h1>", "<img src=x onerror=alert(1)>",
-    "<!--", "-->", "]]>", "<![CDATA[", '"', "'", '" onmouseover="x', "&lt;", "&", "{{ 7 * 7 }}", "{% raw %}",
-    "[bold]x[/bold]", "=1+1", '=HYPERLINK("http://x")', "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
-    "=cmd|' /C calc'!A0", "\u202e", "\u2066", "\ufeff", "\u200b", "\x00", "\x1b[31m", "a\nb", "a\r\nb", "\\",
-    "$\\alpha$", "%s%n", "x" * 10_000, "é", "日本", "🙂", "<svg/onload=1>", "javascript:1", "<tr><td>", "</table>",
-    " ", ",", ";", "a,b;c\td", "None", "nan", "1e5",
+    "<script>alert(1)</script>", "</script>", "</style>", "</title><h1>",
+    "<img src=x onerror=alert(1)>", "<!--", "-->", "]]>", "<![CDATA[", '"', "'", '" onmouseover="x',
+    "&lt;", "&", "{{ 7 * 7 }}", "{% raw %}", "[bold]x[/bold]", "=1+1", '=HYPERLINK("http://x")',
+    "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0", "\u202e", "\u2066", "\ufeff",
+    "\u200b", "\x00", "\x1b[31m", "a\nb", "a\r\nb", "\\", "$\\alpha$", "%s%n", "x" *  10_000, "é",
+    "日本", "🙂", "<svg/onload=1>", "javascript:1", "<tr><td>", "</table>", " ", ",", ";",
+    "a,b;c\td", "None", "nan", "1e5",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Sheets sorted in part, copied, glued and edited: each is handled in one sentence, and no answer changes its row.
+"""Sheets sorted in part, copied, glued and edited: one sentence, and no answer changes its row.
 
 ``CHARY_FUZZ=full`` tries 1,000; without it, a part.
 """
@@ -54,7 +54,7 @@ def a_sheet(table, path, k=K, seed=0):
 
 
 def as_shown(frame, rng):
-    """Rounded, with a decimal comma, dates in another order, blanks at the end, in capitals: all the same."""
+    """Cells rounded, with a decimal comma, other dates, blanks, in capitals: all the same."""
     height, day = pl.col("height"), pl.col("day").str.to_date(strict=False)
     comma, rounded = (
         height.str.replace(".", ",", literal=True),
@@ -71,7 +71,7 @@ def as_shown(frame, rng):
 
 
 def a_block(frame, rng):
-    """Neighbouring columns, answers among them with at least one that tells rows apart, or the tokens alone."""
+    """Move neighbouring columns, answers and one that tells rows apart, or the tokens alone."""
     columns = frame.columns
     first = rng.choice([0, 1])
     last = rng.randrange(1, 3) if first == 0 else rng.randrange(3, len(columns) + 1)
@@ -138,7 +138,7 @@ def rows_of_another_table(frame, rng, other):
 
 
 def glued(frame, rng, other):
-    """With the larger sheet of the same draw, the rows it has more, another draw, a row of its own again."""
+    """Add rows of the larger sheet of the draw, of another draw, or a row of its own again."""
     more = {
         "larger": other["larger"],
         "rest": other["larger"][K:],
@@ -149,7 +149,7 @@ def glued(frame, rng, other):
 
 
 def with_origin_in_one_row(frame):
-    """Empty the column of the origin but for its first cell, so that the other rows do not name their places."""
+    """Empty the column of the origin except its first cell, so that rows lose their places."""
     is_first = pl.int_range(pl.len()) == 0
     return frame.with_columns(
         pl.when(is_first).then("chary_classes").otherwise(pl.lit("")).alias("chary_classes")

@@ -1,4 +1,4 @@
-"""No command opens a connection; the tests of the demonstration and of the page say the same of those."""
+"""No command opens a connection; other tests say the same of the demonstration and the page."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""What is released: one version everywhere, the requirements stated once, and all that the package needs in it."""
+"""What is released: one version, requirements stated once, and everything the package needs."""
 
 import re
 import runpy

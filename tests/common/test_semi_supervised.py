@@ -1,4 +1,4 @@
-"""The pack of semi-supervised checks, on chary's self-training with five policies and two kinds of classifier."""
+"""The semi-supervised checks, on self-training with five policies and two kinds of classifier."""
 
 import importlib.util
 from functools import partial

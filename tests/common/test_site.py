@@ -1,4 +1,4 @@
-"""The site, without building it: every page is in a list, and what turns pages over does what it says."""
+"""The site, without building it: every page is listed, and what converts pages is right."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""What is typed after ``chary`` is written in ``cli`` alone: other rooms speak of parameters and steps."""
+"""Words of the command line are written in ``cli`` alone: other rooms speak of parameters."""
 
 import ast
 import re

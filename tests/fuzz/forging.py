@@ -1,4 +1,4 @@
-"""Forge model files: change one thing in the description or the arrays, and put the checksum right again."""
+"""Forge model files: change one thing in the description or the arrays; correct the checksum."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ Mutate = Callable[[bytes, random.Random], bytes]
 
 
 class ForbiddenError(BaseException):
-    """Something that no file may make chary do; no ``except Exception`` takes it for an error of its own."""
+    """What no file may make chary do; no ``except Exception`` takes it for an error of its own."""
 
 
 class Target(NamedTuple):
@@ -78,7 +78,7 @@ def check(data: bytes, target: Target, folder: Path) -> BaseException | None:
 
 
 def is_own(error: Exception) -> bool:
-    """Tell whether an error is one sentence of chary's own: of its classes, or raised by a line of its code."""
+    """Tell whether an error is one sentence of chary's: by class, or by the raising line."""
     if "\n" in str(error) or not str(error).endswith((".", "?")):
         return False
     if isinstance(error, OWN_ERRORS):
@@ -513,7 +513,7 @@ def run_model(data: bytes, folder: Path) -> None:
 
 
 def _rows_of(preparation: TablePreparation) -> pl.DataFrame:
-    """Make rows with the columns of a model: empty cells, and some that kinds of columns can read."""
+    """Make rows with the columns of a model: empty cells, and some that can be read."""
     cells = {
         "numeric": "1",
         "boolean": "yes",

@@ -1,4 +1,4 @@
-"""Files from strangers are read or refused in one sentence: valid ones, and some that fuzzing changes."""
+"""Files from strangers are read or refused in one sentence: valid ones, and fuzzed ones."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Labels to look at again, and rows worth a label: few, doubtful, in an order that is no accident."""
+"""Labels to look at again, and rows worth a label: few, doubtful, in a meaningful order."""
 
 import numpy as np
 from scipy.spatial.distance import cdist

@@ -1,4 +1,4 @@
-"""Every number that was chosen by experiment decides something, and every rule can be switched off."""
+"""Every number chosen by experiment decides something, and every rule can be switched off."""
 
 from dataclasses import fields, replace
 from functools import cache
@@ -56,7 +56,7 @@ def partly(codes, n_labeled, classes=("no", "yes")):
 
 
 def beyond_labels(defaults):
-    """A running number, whose share of "yes" rises as far as the labels go, beside a good column."""
+    """Make a running number with a rising share of "yes", beside a good column."""
     rng = np.random.default_rng(0)
     rows = np.arange(900)
     x = rng.normal(size=900)
@@ -119,7 +119,7 @@ def lean(defaults):
 
 
 def collapses(defaults):
-    """Predictions nearer and nearer to the class shares of the labels: 50, 25 and 25 in a hundred."""
+    """Make predictions nearer and nearer to the class shares of the labels: 50, 25, 25 percent."""
     given = np.repeat([0, 1, 2, -1], [50, 25, 25, 30_000])
     labels = Labels(np.array(["a", "b", "c"]), given, given >= 0)
     outcomes = []
@@ -160,7 +160,7 @@ def linear(defaults):
 
 
 def guess_column(n_labels, right, filled=1.0, classes=1.0):
-    """A column that is right in some of the labelled rows, empty in others, or holds other things."""
+    """Make a column that is right in some labelled rows, and empty or different in others."""
     codes = np.arange(200) % 2
     names = np.array(["no", "yes"])
     guess = names[np.where(np.arange(200) < right, codes, 1 - codes)].astype(object)
@@ -198,7 +198,7 @@ def kept_guesses(defaults):
 
 
 def rounds_with_audit(defaults):
-    """Of 40 audited rows one round of self-training has five more right, and none fewer: p = 0.03."""
+    """Make 40 audited rows; a round of self-training has five more right: p = 0.03."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
     truth = np.where(X[:, 0] > 0, "yes", "no")

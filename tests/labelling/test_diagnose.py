@@ -1,4 +1,4 @@
-"""Is the labelled part like the rest? Figures against independent oracles, verdicts on known cases."""
+"""Are labelled rows like the rest? Figures against independent oracles, verdicts on known cases."""
 
 import os
 from dataclasses import replace
@@ -170,7 +170,7 @@ def test_the_verdict_needs_significance_and_its_degree_the_auc():
 
 def test_the_sentence_says_why_and_what_to_do():
     said = {
-        REPRESENTATIVE: "The labelled rows look like the rest (AUC 0.62, p = 0.020). A class may still mean",
+        REPRESENTATIVE: "look like the rest (AUC 0.62, p = 0.020). A class may still mean",
         MILD: "differ mildly from the rest (AUC 0.62, p = 0.020), and 25% of the other rows",
         STRONG: "may be far too high or too low",
     }

@@ -126,8 +126,8 @@ def test_parts_add_up_in_any_order(model):
 
 def test_a_rare_and_a_missing_group_have_names_of_their_own():
     cells = [*["a"] * 200, *["b"] * 200, "c", *[None] * 40]
-    model = model_of(pl.DataFrame({"said": cells, "x": np.arange(441) % 7}).rename({"said": "k"}).with_columns(
-        said=pl.Series([f"{t} so" for t in TOPICS] * 147)))  # fmt: skip
+    texts = [f"{t} so" for t in TOPICS] * 147
+    model = model_of(pl.DataFrame({"k": cells, "x": np.arange(441) % 7, "said": texts}))
     base = {"x": np.arange(60) % 7, "said": [f"{t} so" for t in TOPICS] * 20}
     assert (
         compared(model, pl.DataFrame({"k": ["new"] * 60, **base})).columns[0].what

@@ -1,4 +1,4 @@
-"""What decides a row, and all: oracles, ties, names of the table, and nothing that depends on blocks or order."""
+"""What decides a row, and all rows: oracles, ties, names; blocks and order change nothing."""
 
 import numpy as np
 import polars as pl
@@ -57,7 +57,7 @@ def test_in_an_additive_model_an_effect_is_what_the_group_adds_above_its_mean():
 
 
 def test_features_of_one_group_move_together():
-    """Their joint effect, where each alone would have none: x0 and x1 count only if they are equal."""
+    """Return a joint effect: x0 and x1 count only if they are equal, neither alone."""
 
     class Equal:
         def predict_proba(self, X):

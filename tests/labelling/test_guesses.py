@@ -1,4 +1,4 @@
-"""A column that already guesses the label: found, compared with the model, and kept unless the model gains."""
+"""A column that already guesses the label: found, compared, and kept unless the model gains."""
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,7 @@ N = 400
 
 
 def guessed_table(n_labeled, *, right=0.78, classes=("no", "yes"), seed=0, signal=0.5):
-    """A table with labels of its first rows and a column of guesses, of which some are wrong and some missing."""
+    """Make a table with labels in its first rows and a column of guesses, some wrong or missing."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(N, 3))
     codes = (signal * x[:, 0] + rng.normal(size=N) > 0).astype(int)

@@ -1,4 +1,4 @@
-"""From a table with gaps to labels: nothing given is changed, all adds up, and in parts it is the same."""
+"""From a table with gaps to labels: nothing given is changed, and in parts it is the same."""
 
 import io
 from dataclasses import replace
@@ -149,7 +149,7 @@ def test_rounds_that_are_asked_for_are_taken_with_a_class_prior_too():
 
 
 def collapsing():
-    """Labels of either class at its far ends only, so that trees and lines take all the rest for one class."""
+    """Label each class at its far end only, so that models take all the rest for one class."""
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(0, 1, 20) + 12, rng.normal(0, 1, 20), rng.normal(0, 1, 400)])
     y = ["a"] * 20 + ["b"] * 20 + [None] * 400
@@ -185,7 +185,7 @@ def test_any_classifier_of_scikit_learn_can_learn():
 
 
 class StandIn(ClassifierMixin, BaseEstimator):
-    """With the interface of TabPFN and TabICL: weights from a file, probabilities, no decision values."""
+    """Has the interface of TabPFN and TabICL: weights from a file, no decision values."""
 
     def __init__(self, model_path="", random_state=None):
         self.model_path, self.random_state = model_path, random_state
@@ -335,7 +335,7 @@ def test_an_audit_is_suggested_that_leaves_rows_to_label(result):
 
 
 def test_labels_are_encoded_once_in_a_run(monkeypatch):
-    """Text is sorted and looked up when the target is read; every fit after that is handed codes."""
+    """Text is sorted and looked up when the target is read; every later fit gets codes."""
     encoded = []
     whole = labels._encode_values
     monkeypatch.setattr(
@@ -352,7 +352,7 @@ WORDS = {
 
 
 def reviews(n=160, seed=0):
-    """What is told of a review about wine or dogs by its words alone, and by three numbers beside the table."""
+    """Make reviews about wine or dogs: topics, words, and three numbers beside the table."""
     rng = np.random.default_rng(seed)
     about = rng.choice(list(WORDS), n)
     said = [" ".join(rng.choice(WORDS[of].split(), 6)) for of in about]
@@ -684,7 +684,7 @@ def test_a_file_that_changes_on_the_way_is_refused(path, tmp_path, when):
 
 
 def test_a_column_that_is_written_otherwise_further_down_is_refused(path):
-    """The sample depends on seed and place alone, so that cells can be changed which are not in it."""
+    """The sample depends on seed and place alone; cells outside it can be changed."""
     frame = biased_rows()[0].with_columns(pl.col("x").cast(pl.String))
     learned = sample_rows(open_source(path), "y", 40, seed=0).taken.numbers
     others = pl.Series(~np.isin(np.arange(400), learned))

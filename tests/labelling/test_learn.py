@@ -1,4 +1,4 @@
-"""Who learns, by what is known of the labels; what is told of all rows and holds for a part; other beliefs."""
+"""Which learner is chosen by what is known of the labels, and what holds for a part of the rows."""
 
 from types import SimpleNamespace
 
@@ -68,7 +68,7 @@ def test_a_learner_makes_a_classifier_that_is_seeded_and_told_all():
         assert classifier.max_pool == learners()[name].most_rows
 
 
-def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empty_means_unlabelled():
+def test_a_users_classifier_is_cloned_and_charys_learns_that_empty_means_unlabelled():
     own = LogisticRegression(C=3)
     made = choose_learner(diagnosis(MILD), learner=own).classifier(0)
     assert made.estimator is not own
@@ -78,7 +78,7 @@ def test_a_classifier_of_the_users_is_cloned_and_one_of_charys_is_told_that_empt
 
 
 def two_ends(noise):
-    """Labels of either class at the far ends of x, and all other rows beside those of the second class."""
+    """Make labels at the far ends of x, and all other rows beside those of the second class."""
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(12, 1, 20), rng.normal(0, 1, 20), rng.normal(0, 1, 400)])
     codes = np.repeat([0, 1, -1], [20, 20, 400])
@@ -222,7 +222,7 @@ def test_shares_that_cannot_be_those_of_all_rows_are_refused():
 
 
 def numbered(labeled, n=1500):
-    """Rows with a running number: within the first 150 the share of "yes" rises with it, later it says nothing."""
+    """Make rows with a running number that tells the share of "yes" in the first 150 rows alone."""
     rng = np.random.default_rng(0)
     number, x = np.arange(n) // 2, rng.normal(size=n)
     rising = np.where(np.arange(n) < 150, np.arange(n) / 37.5 - 2, 0)
@@ -270,7 +270,7 @@ def test_a_running_number_stays_where_labels_are_all_over():
 
 
 def test_a_column_that_leaves_the_shares_as_they_are_stays_wherever_the_labels_end():
-    """Halves of each unit tell the classes apart, before and after: what is learned carries over."""
+    """Halves of each unit tell the classes apart, before and after: the model carries over."""
     place = np.linspace(0, 100, 1000)
     truth = np.where(np.sin(place) > 0, "yes", "no")
     frame = pl.DataFrame({"place": place, "wave": np.sin(place), "y": truth})

@@ -149,7 +149,7 @@ def test_what_is_wrong_leaves_nothing(tmp_path, predictor, rows, monkeypatch):
     not os.path.exists("/proc/self/status"), reason="the system tells no peak of memory"
 )
 def test_long_cells_that_are_short_in_the_file_do_not_fill_the_memory(tmp_path, model_file, rows):
-    """A file of some kilobytes whose cells take gigabytes when written out; in a process of its own."""
+    """Make a file of kilobytes whose cells take gigabytes; in a process of its own."""
     n = 20_000
     long = pl.Series(["Ulm " * 5000, "Bonn " * 4000]).gather([k % 2 for k in range(n)])
     frame = rows(n).with_columns(city=long, note=long)

@@ -1,4 +1,4 @@
-"""Labels for rows of any kind: those of the table that they are of, however it is cut and shipped."""
+"""Labels for rows of any kind: those of their table, however it is cut and shipped."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor

@@ -137,7 +137,7 @@ def test_how_far_below_a_probability_of_a_thousandth_a_score_is_does_not_matter(
 
 
 def test_with_known_shares_each_row_goes_where_its_class_would_gain_most():
-    """Probabilities that are right: labels maximise the expected balanced accuracy, found by brute force."""
+    """True probabilities: labels maximise the expected balanced accuracy, by brute force."""
     rng = np.random.default_rng(3)
     scores = rng.standard_normal((4000, 2))
     scores -= scores.mean(axis=1, keepdims=True)

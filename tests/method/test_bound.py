@@ -82,7 +82,10 @@ def every_threshold(votes, j):
 
 
 def linear_programme(votes, posterior, index, thresholds):
-    """n R: for every pair i != j maximise sum q + s; sum q v + s <= kappa; q <= p on v >= theta; s >= 0."""
+    """Compute n R: for each i != j the largest sum q + s, by linear programming.
+
+    The constraints are sum q v + s <= kappa, q <= p on v >= theta, s >= 0.
+    """
     upper, weights, capacity = [], [], []
     for j, theta in enumerate(thresholds):
         for i in range(len(thresholds)):

@@ -472,7 +472,7 @@ SEEDS = (0, 1, 42, 100, 1000, 2000, 1234, 3407, 380843)  # the paper's
 
 
 def selection_biased(X, y, n_labeled, r, rng):
-    """Labels far out along the first principal component of each class, in proportion to exp(r |score|)."""
+    """Draw labels in proportion to exp(r |score|) on each class's first principal component."""
     labeled = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         rows = np.flatnonzero(y == label)
@@ -530,7 +530,7 @@ def three_classes():
 
 
 def test_training_starts_from_the_weights_whatever_order_the_classes_have():
-    """A step of no length changes nothing, though other rows are labelled: classes then train in another order."""
+    """A step of length 0 changes nothing, though other labels train classes in another order."""
     for names in [[0, 1, 2], [9, 7, 5], [1, 2, 0]]:
         X, y_true = three_classes()
         named = np.array(names)[y_true]

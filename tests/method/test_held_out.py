@@ -1,4 +1,4 @@
-"""Labelled rows judged by models that have not seen their labels: which rows, which models, what is said."""
+"""Labelled rows judged by models that have not seen their labels: which rows, which models."""
 
 import numpy as np
 import pandas as pd
@@ -187,7 +187,7 @@ def test_confidence_is_the_models_own_or_its_highest_probability():
     ],
 )
 def test_a_whole_run_encodes_one_column(model, monkeypatch):
-    """Fit, check against held-out labels, fit with an audit: what ``chary label`` does with a table."""
+    """Fit, check against held-out labels, fit with an audit, as ``chary label`` does."""
     columns, split = [], labels_module._split_missing
     monkeypatch.setattr(
         labels_module, "_split_missing", lambda y: columns.append(len(y)) or split(y)

@@ -1,4 +1,4 @@
-"""The linear analysis against dense linear algebra, an optimiser, finite differences, and scikit-learn."""
+"""The linear analysis against dense algebra, an optimiser, finite differences, scikit-learn."""
 
 import warnings
 from itertools import permutations
@@ -75,7 +75,7 @@ class Problem(NamedTuple):
 
 
 def draw(seed, low=0.05, high=20.0, wide=False):
-    """A random problem whose lambdas lie between low and high times the smallest one of Assumption A."""
+    """Make a random problem with lambdas between low and high times Assumption A's smallest."""
     rng = np.random.default_rng(seed)
     d = int(rng.integers(1, 7))
     n_labeled, n_unlabeled, n_heads = (
@@ -257,7 +257,7 @@ def test_assumption_a_asks_for_at_least_m_plus_one_times_too_much(seed):
 
 
 def uncovered(n_heads, factor, gamma=1.0):
-    """The labelled rows do not vary along the second feature, which carries most of the variance."""
+    """Make labelled rows that do not vary along the second feature, which varies most."""
     X = np.array([[1, 0], [-1, 0], [1, 10], [-1, 10], [1, -10], [-1, -10]], dtype=float)
     problem = Problem(X, np.array([1, 0, -1, -1, -1, -1]), gamma, np.ones(n_heads))
     return problem._replace(lambdas=np.full(n_heads, factor * gamma * 100 / (n_heads - 1)))
@@ -297,7 +297,7 @@ def test_a_flat_direction_is_not_strictly_convex_and_no_saddle():
 @given(seeds, st.booleans())
 @settings(deadline=None, max_examples=80)
 def test_diversity_identity_at_every_stationary_point(seed, wide):
-    """gamma * diversity = value + (reg - 1) / 2, hence the bound holds exactly when its condition does."""
+    """gamma * diversity = value + (reg - 1) / 2: the bound holds just when its condition does."""
     bound = draw(seed, low=1e-3, wide=wide).fit().lower_bound()
     size = max(1.0, abs(bound.value))
     assert abs(bound.diversity - bound.value - (bound.regularization - 1) / 2) < 1e-9 * size
@@ -356,7 +356,7 @@ def test_assumption_a_excludes_the_condition_of_the_theorem(seed):
 @given(seeds)
 @settings(deadline=None, max_examples=50)
 def test_a_minimiser_meets_the_condition_only_near_the_edge_of_convexity(seed):
-    """reg <= 1 / (4 (1 - gamma / edge)^2), where edge is the gamma at which the loss stops being convex."""
+    """reg <= 1 / (4 (1 - gamma / edge)^2), where at gamma = edge the loss stops being convex."""
     problem = draw(seed, low=0.01)
     M = len(problem.lambdas)
     coupled = np.kron(np.ones((M, M)) - np.eye(M), problem.B) / problem.gamma
@@ -381,7 +381,7 @@ def test_equal_lambdas_make_equal_heads_and_no_diversity(seed):
 
 
 def test_distinct_lambdas_can_make_diverse_heads_under_the_assumption():
-    """Heads of unlike lambda point in unlike directions; rows along the difference tell them apart."""
+    """Heads of unlike lambda point in unlike directions; rows along the difference show it."""
     X_labeled = np.array([[0.4, 4.2], [0.2, -4.2], [-0.2, 1.6], [-0.4, -1.6]])
     lambdas = np.array([0.01, 10.0])
     ridges = [

@@ -1,4 +1,4 @@
-"""The network: its gradient against finite differences, its losses against definitions written out."""
+"""The network: its gradient against finite differences, its losses against their definitions."""
 
 from itertools import combinations
 
@@ -45,7 +45,7 @@ def features_of(network, params, X):
 
 
 def losses_by_definition(network, params, ensemble_features, X, codes, weights):
-    """The three terms, head by head and pair by pair; the ensemble's heads see the given features."""
+    """Compute the three terms head by head; the ensemble's heads see the given features."""
     n_labeled = len(codes)
     weight, bias = network.layers(params)[-1]
 
@@ -81,7 +81,7 @@ def test_losses_follow_their_definition(problem):
 @settings(max_examples=60)
 @given(problems())
 def test_every_gradient_agrees_with_finite_differences(problem):
-    """Finite differences along the imaginary axis, which cancel no digits: f'(x) = Im f(x + ih) / h + O(h^2)."""
+    """Differentiate along the imaginary axis, which cancels no digits: f'(x) = Im f(x + ih) / h."""
     network, X, codes, weights, gamma = problem
     _, gradient = loss_and_flat_gradient(*problem)
     features = features_of(
@@ -121,7 +121,7 @@ def test_the_ensemble_leaves_the_backbone_alone(problem, seed):
 
 
 def test_the_ensemble_alone_gives_the_backbone_a_zero_gradient():
-    """With labels the prediction head is certain of, only the ensemble has anything left to learn."""
+    """Make labels that the prediction head is certain of; only the ensemble can learn more."""
     network = Network(3, (4,), 2, 3, np.float64)
     network.initialize(np.random.default_rng(0))
     network.layers(network.params)[-1].bias[:2] = 0, 1000

@@ -107,7 +107,8 @@ def test_errors_say_what_was_given_and_what_to_do():
         ({}, r"names the classes \[\], and"),
         (
             {"yes": 0.3},
-            r"names the classes \['yes'\], .* rows have \['no', 'yes'\]; give the share of every class",
+            r"names the classes \['yes'\], .* rows have \['no', 'yes'\]; "
+            "give the share of every class",
         ),
         ({"yes": 0.3, "no": 0.6, "maybe": 0.1}, r"names the classes \['yes', 'no', 'maybe'\]"),
         (

@@ -1,4 +1,4 @@
-"""The rounds of self-training; the promises it shares with every policy are in common/test_semi_supervised.py."""
+"""The rounds of self-training; promises of all policies are in common/test_semi_supervised.py."""
 
 import os
 from pathlib import Path
@@ -408,7 +408,7 @@ def test_agrees_with_scikit_learn_where_the_two_definitions_coincide():
     "CHARY_DATA" not in os.environ, reason="CHARY_DATA does not point at the benchmark data"
 )
 def test_t_similarity_helps_under_selection_bias_as_in_the_paper():
-    """Mushrooms, biased labels: softmax makes the supervised model worse, T-similarity makes it better."""
+    """Mushrooms, biased labels: softmax makes the model worse, T-similarity makes it better."""
     archive = np.load(Path(os.environ["CHARY_DATA"]) / "mushrooms.npz")
     rows, labels = StandardScaler().fit_transform(archive["X"]), archive["y"]
     gains = {"softmax": [], "t_similarity": []}

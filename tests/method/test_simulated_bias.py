@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_mask_and_another_seed_another():
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 def test_draws_follow_successive_sampling_exactly(alpha):
-    """Each pair of a class of four against its probability by definition: draw, renormalise, draw."""
+    """Pairs of a class of four have their probability by definition: draw, renormalise, draw."""
     X = np.array([[-2.0], [-0.5], [0.5], [2.0], [-1.0], [1.0]])
     y = np.array([0, 0, 0, 0, 1, 1])
     r, n_draws = 0.9, 1_500

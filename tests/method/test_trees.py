@@ -1,4 +1,4 @@
-"""Plain arrays predict what the trees of scikit-learn do, to the bit, and are refused where they are no trees."""
+"""Plain arrays predict what scikit-learn's trees do, to the bit; what is no tree is refused."""
 
 import pickle
 from dataclasses import replace
@@ -51,7 +51,7 @@ def problem(n_classes, missing, n=90, d=5):
 
 
 def walked(trees, X):
-    """By hand, a row and a tree at a time: the row of ``value`` of the leaf that each tree leads each row to."""
+    """Walk each tree by hand, row by row, to the row of ``value`` of its leaf."""
     leaves = np.cumsum(trees.feature < 0) - 1
     ends = np.zeros((len(trees.size), len(X)), int)
     for t, root in enumerate(np.cumsum(trees.size) - trees.size):

@@ -1,4 +1,4 @@
-"""What a report quotes from the studies is what they found: worked out again from the stored cells."""
+"""What a report quotes from the studies is what they found, computed again from stored cells."""
 
 import gzip
 import json

@@ -68,7 +68,10 @@ def result(quick_learners):
         "age": x,
         "city": rng.choice(["Ulm", "Bonn"], n),
         "note": [f"free text {i}" for i in range(n)],
-        "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(n)],
+        "y": [
+            ("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None
+            for i in range(n)
+        ],
     })  # fmt: skip
     return label_table(
         Table(frame, "shop.csv", ","), LabelOptions.of(target="y", learner="network")
@@ -373,7 +376,7 @@ def test_the_report_of_an_audit_shows_what_was_taken_for_what(page, audited):
 
 
 def test_on_a_phone_every_cell_names_its_column(page, audited):
-    """A row becomes a block there, so a cell that names no column must span the row or say it all itself."""
+    """A row becomes a block there: cells without a column name span the row or say it all."""
     for html in (page, page_of(audited)):
         for table in re.findall(r'<table class="stack">.*?</table>', html, flags=re.DOTALL):
             for cell in re.findall(r"<td([^>]*)>(.*?)</td>", table):

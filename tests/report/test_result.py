@@ -1,4 +1,4 @@
-"""One line in Python: the frame comes back as it was with columns more, and the result shows and saves itself."""
+"""One line in Python: the frame comes back with more columns, and the result shows itself."""
 
 import inspect
 import re
@@ -20,7 +20,10 @@ ADDED = ["chary_label", "chary_confidence", "chary_source"]
 
 
 def customers(n=160, seed=0):
-    """Biased: who has an extreme x was asked. The index counts down, and the target is no last column."""
+    """Make biased labels, of extreme x.
+
+    The index counts down, and the target is not the last column.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n).round(3)
     truth = np.where(x + 0.3 * rng.normal(size=n) > 0, "yes", "no")

@@ -29,7 +29,10 @@ def table():
         "score": (z - z.mean()) / z.std(),  # mean 0, scale 1: a number all the same
         "city": rng.choice(["Ulm", "Bonn"], ROWS),
         "note": [f"free text {i}" for i in range(ROWS)],
-        "y": [("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None for i in range(ROWS)],
+        "y": [
+            ("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None
+            for i in range(ROWS)
+        ],
     })  # fmt: skip
     return Table(frame, "shop.csv", ",")
 

@@ -1,4 +1,4 @@
-"""The types of summaries tell the truth about the data: the same keys, and values of the types they name."""
+"""The types of summaries are true of the data: the same keys, and values of those types."""
 
 from types import UnionType
 from typing import Literal, get_args, get_origin, get_type_hints, is_typeddict

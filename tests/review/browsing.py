@@ -18,8 +18,9 @@ TAGS = re.findall(
     "select option datalist figure figcaption svg polygon rect line circle text footer dialog "
     "details summary progress output code bdi noscript",
 )
-STRAY = """(tags) => [...document.querySelectorAll("*")].filter((one) => !tags.includes(one.localName) ||
-    one.getAttributeNames().some((name) => name.startsWith("on") || name === "style" || name === "srcdoc"))
+STRAY = """(tags) => [...document.querySelectorAll("*")]
+    .filter((one) => !tags.includes(one.localName) || one.getAttributeNames().some(
+        (name) => name.startsWith("on") || name === "style" || name === "srcdoc"))
     .map((one) => one.outerHTML.slice(0, 200))"""
 
 
@@ -151,7 +152,7 @@ class Visitor:
 
 
 def walk_hostile(visitor, learn):
-    """Start, draw, answer two rows by keyboard, and look at all other pages; nothing but text comes of cells."""
+    """Start, draw, answer two rows by keyboard, look at all pages; cells give nothing but text."""
     page = visitor.page
     _look(visitor)
     page.wait_for_selector("#draw:not([hidden])")

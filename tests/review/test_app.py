@@ -1,4 +1,4 @@
-"""The addresses of the server: fixed ones alone, one sentence for whatever goes wrong, cells as they are."""
+"""The addresses of the server: fixed ones alone, one sentence for errors, cells as they are."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The pages of ``chary review`` in a real browser: the whole walk by keyboard, hostile tables, everybody's use."""
+"""The pages of ``chary review`` in a real browser: by keyboard, hostile tables, accessibility."""
 
 import csv
 import re
@@ -43,7 +43,7 @@ def customers(tmp_path_factory):
 
 @needs_browser
 def test_the_walk(customers, browser, tmp_path):
-    """From the table to accepted labels; one test, as each step goes on where the one before ended."""
+    """From the table to accepted labels; one test, as each step needs the one before."""
     from chary.review import begin
 
     bench = begin([str(customers)], ReviewOptions(target="churn", learner="linear"))
@@ -233,21 +233,26 @@ def retract_answers(visitor, n):
         answer(visitor.bench, {"place": place, "answer": ""})
 
 
-NAMELESS = """() => [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0'], [role=img]")]
-    .filter((one) => one.checkVisibility()).filter((one) => !(one.textContent.trim() && !one.matches("select")) &&
-        !one.getAttribute("aria-label") && ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
+NAMELESS = """() => [...document.querySelectorAll(
+        "a, button, input, select, summary, [tabindex='0'], [role=img]")]
+    .filter((one) => one.checkVisibility())
+    .filter((one) => !(one.textContent.trim() && !one.matches("select")) &&
+        !one.getAttribute("aria-label") &&
+        ![...(one.labels ?? [])].some((label) => label.textContent.trim()))
     .map((one) => one.outerHTML)"""
 SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary")]
     .filter((one) => one.checkVisibility() && !one.matches("p > a:not(.main, .plain), .jump"))
     .filter((one) => { const box = (one.closest("label") ?? one).getBoundingClientRect();
         return box.width < 24 || box.height < 24; }).map((one) => one.outerHTML)"""
-FOCUS = """() => { const all = [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0']")];
+FOCUS = """() => { const all = [...document.querySelectorAll(
+        "a, button, input, select, summary, [tabindex='0']")];
     const one = document.activeElement; const style = getComputedStyle(one);
-    return [all.indexOf(one), style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2]; }"""
+    const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+    return [all.indexOf(one), seen]; }"""
 
 
 def everybody_can_use(visitor, place):
-    """Controls have names and are large enough; Tab goes through them in order and is seen; all fits in width."""
+    """Check names and sizes of controls, the order and visibility of focus, and the width."""
     page = visitor.go(place)
     assert page.locator("h1:visible").count() == 1
     visitor.check()
@@ -338,7 +343,7 @@ def test_labels_under_test_are_judged_blind(customers, browser, tmp_path):
     ("seed", "rows", "learn"), [(7, 40, True), (6, 20, False), (12, 100, False)]
 )
 def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path):
-    """Everything hostile at once, learned too; very many columns; 40 classes. 200 more in tests/stress."""
+    """Everything hostile at once, learned too; many columns; 40 classes. More in tests/stress."""
     from chary.review import begin
 
     table = hostile["write_hostile"](tmp_path, seed, rows, many=400)
@@ -350,7 +355,7 @@ def test_hostile_tables_are_text(seed, rows, learn, browser, tmp_path):
 
 
 def test_colours_can_be_read():
-    """Text of every colour on every ground of its scheme: 4.5 to 1; edges and pictures 3 to 1 (WCAG AA)."""
+    """Text on its ground in every colour: 4.5 to 1; edges and pictures 3 to 1 (WCAG AA)."""
     light, dark = schemes((ASSETS / "review.css").read_text())
     assert set(light) == set(dark)
     for colours in (light, dark):

@@ -87,7 +87,7 @@ def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
 
 
 def test_links_are_left_alone(animals, enter):
-    """Also those that lead nowhere, and to a file that this page wrote; a sheet is the file behind its link."""
+    """Also links that lead nowhere or to this page's file; a sheet is the file behind its link."""
     path, _ = animals
     options = ReviewOptions(target="animal", learner="linear")
     paths = begin([str(path)], options).paths

@@ -1,4 +1,4 @@
-"""Who is let in: each rule has a request that breaks it alone, and is refused; none of them changes anything."""
+"""Who is let in: each rule has a request that breaks it alone, is refused and changes nothing."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The server at this machine: its address answers, no list of processes holds its token, a signal ends it."""
+"""The server: its address answers, no list of processes holds its token, a signal ends it."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The walk through all pages: answers are on the disk, files are those of the commands, nobody's are lost."""
+"""The walk through all pages: answers are on the disk, files are those of the commands."""
 
 import json
 import os
@@ -439,7 +439,7 @@ def files_in(bench):
 
 @pytest.fixture
 def tickets(tmp_path):
-    """Tickets of which some are done, some are open ("offen", a missing answer) and some have no state at all."""
+    """Make tickets, some done, some open ("offen", a missing answer), some without a state."""
     states = ["fixed", "Fixed", "wontfix", "offen", ""]
     rows = [f"{i},{states[i % 5]},{'AB'[i % 2]},{i % 17}" for i in range(100)]
     path = tmp_path / "tickets.csv"

@@ -1,4 +1,4 @@
-"""kill -9 of the server after each of 30 answers, and in the midst of 30 others: none that was confirmed is lost.
+"""kill -9 of the server after and amid 30 answers: none that was confirmed is lost.
 
     python tests/stress/kill_answers.py
 

@@ -1,4 +1,4 @@
-"""``chary audit fill`` killed (-9) while a person types: every answer that was confirmed is in the sheet.
+"""``chary audit fill`` killed (-9) while a person types: confirmed answers are in the sheet.
 
     python tests/stress/kill_fill.py --times 40
 
@@ -122,7 +122,9 @@ def main() -> int:
         "kills": n_times,
         "answers confirmed on the screen": n_confirmed,
         "of these in the sheet after the kill": n_confirmed if not broken else "see below",
-        "answers typed within 30 ms of a kill": f"{n_times}: {n_saved_unseen} in the sheet, {n_lost_unseen} not",
+        "answers typed within 30 ms of a kill": (
+            f"{n_times}: {n_saved_unseen} in the sheet, {n_lost_unseen} not"
+        ),
         "temporary files before the last start": n_left,
         "after it": n_after,
     }

@@ -1,4 +1,4 @@
-"""``chary label`` killed (-9) at many moments: no file is ever torn, and where the table is, so are the others.
+"""``chary label`` killed (-9) at many moments: no file is torn, and all are there or none.
 
     python tests/stress/kill_label.py --times 40
 
@@ -39,7 +39,7 @@ def main() -> int:
         folder = Path(name) / "killed"
 
         def is_whole(file: str, content: bytes) -> bool:
-            """The same bytes; a report, which says how long it took, from its first tag to its last."""
+            """Return a file's bytes; of a report, which names its time, from first to last tag."""
             if file != NAMES[2]:
                 return content == whole[file]
             return content.startswith(b"<!doctype html>") and content.rstrip().endswith(b"</html>")
@@ -85,8 +85,13 @@ def main() -> int:
         if remains(folder):
             broken.append("temporary files stay")
     figures = {
-        "kills": f"{n_killed}: {n_killed - n_steps} spread over the run, {n_steps} at the steps of writing",
-        "outputs found after a kill": f"none {seen['none']} times, all three {seen['all']}, some {seen['some']}",
+        "kills": (
+            f"{n_killed}: {n_killed - n_steps} spread over the run, "
+            f"{n_steps} at the steps of writing"
+        ),
+        "outputs found after a kill": (
+            f"none {seen['none']} times, all three {seen['all']}, some {seen['some']}"
+        ),
         "temporary files found after kills": f"{seen['left']} in all, none after one more run",
     }
     return say_result("chary label, killed", figures, broken)

@@ -1,4 +1,4 @@
-"""``chary predict`` on many files, killed (-9) at many moments, and Dask workers under it: nothing torn or twice.
+"""``chary predict`` on many files, killed (-9), and Dask workers too: nothing torn or twice.
 
     python tests/stress/kill_predict.py --times 20
 

@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: a small table, commands started and killed, and a verdict at the end."""
+"""Shared by the scripts of this folder: a small table, commands to kill, and a verdict."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run(*words: object, code: str = "", **options: object) -> subprocess.Complet
 
 
 def run_and_kill(seconds: float, *words: object) -> bool:
-    """Start a command and kill it, with all it started, after so many seconds; whether it had not ended before."""
+    """Start a command, kill it and its children after some seconds; tell if it still ran."""
     options = {
         "stdout": subprocess.DEVNULL,
         "stderr": subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""``chary predict --memory`` on Parquet that is hard to cut: the memory it takes stays below what it was allowed.
+"""``chary predict --memory`` on Parquet that is hard to cut: it stays below what it was allowed.
 
     python tests/stress/memory_predict.py > benchmarks/results/stress_memory_predict.txt
 

@@ -1,4 +1,4 @@
-"""A table and a server over it, made and ended as a person would not; used by the scripts beside it."""
+"""A table and a server over it, made and ended as a person would not, for the scripts here."""
 
 import http.client
 import json
@@ -13,7 +13,10 @@ from chary.review import begin, serve
 
 
 def write_table(path, n=2000):
-    """Two numbers; the outer rows have a label. Without Polars: its threads do not survive a fork."""
+    """Make two numbers with labels on outer rows.
+
+    Without Polars: its threads do not survive a fork.
+    """
     rng = np.random.default_rng(0)
     x, z = rng.normal(size=(2, n))
     label = np.where(np.abs(x) < 1.5, "", np.where(x + z > 0, "yes", "no"))
@@ -68,7 +71,7 @@ class Client:
 
 
 class Server(Client):
-    """A process of its own, forked, so that it is there at once; ``kill`` gives it no time for anything."""
+    """A process of its own, forked to be there at once; ``kill`` gives it no time."""
 
     def __init__(self, path, quiet=True):
         told, tell = os.pipe()

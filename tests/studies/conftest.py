@@ -1,4 +1,4 @@
-"""What the tests of studies share: a small data set, results of the right shape, one thread as workers have."""
+"""Shared by the tests of studies: a small data set, results, one thread as workers have."""
 
 import numpy as np
 import pytest

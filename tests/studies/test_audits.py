@@ -35,7 +35,7 @@ def test_rows_added_are_new_as_many_as_asked_and_nested(tasks, labeling, source)
 
 
 def test_more_from_the_same_source_is_as_biased_as_the_first_labels(tasks):
-    """The first labels lie far out on the first principal component of their class; so do those added."""
+    """The first labels lie far out on their class's first principal component; added ones too."""
     task = tasks["ssb"]
     far = np.zeros(len(task.X))
     for c in np.unique(task.y_true):

@@ -1,4 +1,4 @@
-"""The authors' draws and training: rows drawn as they say, heads as one training each would give them."""
+"""The authors' draws and training: rows as they say, heads as one training each gives them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -315,7 +315,7 @@ def test_openml_fills_gaps_with_means_and_numbers_the_classes(toy, monkeypatch):
 @needs_data
 @pytest.mark.parametrize("name", ["svmguide1", "dna", "phishing"])
 def test_the_readers_give_the_very_content_of_the_catalogue(name, serve, monkeypatch, empty):
-    """The data written in the format of its home, served, fetched: the checksum of the catalogue."""
+    """Serve data in its home's format and fetch it: the checksum is the catalogue's."""
     monkeypatch.undo()
     dataset, facts = load(name), find(name)
     monkeypatch.setenv("CHARY_CACHE", str(empty))

@@ -1,4 +1,4 @@
-"""The study of deep networks: its protocol, its views of images, what it measures, and the tables of the page."""
+"""The study of deep networks: its protocol, its views, its measures, the tables of the page."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Figures: each draws without a display, says what it shows; what is drawn is the mean of what was measured."""
+"""Figures: each draws without a display, says what it shows, and shows the measured means."""
 
 import sys
 from dataclasses import replace

@@ -20,7 +20,7 @@ def made_up(study, names, value_of, n_seeds=None):
 
 @pytest.fixture
 def results():
-    """T-similarity is 5 points better than the baseline on Digits and 5 worse on DNA; softmax 2 better on both."""
+    """Make results: T-similarity is +5 on Digits, -5 on DNA; softmax +2 on both."""
 
     def value(cell, i):
         gain = 0.05 if cell.dataset == "digits" else -0.05
@@ -62,7 +62,7 @@ STUDY = replace(STUDIES["table-ssb"], paper=lambda labeling: PAPER)
 
 @pytest.fixture
 def near_results():
-    """Two seeds, one point apart: 71 on Digits but 77 for PL, 94 on DNA; MSTA 84, 91 and 89 by its readings."""
+    """Make two seeds, one point apart: 71 on Digits but 77 for PL, 94 on DNA; MSTA by reading."""
     points = {"pl-tsim": 77, "msta-tsim": 84, "msta-tsim-prediction": 91, "msta-tsim-mixed": 89}
 
     def accuracy(cell):

@@ -145,7 +145,7 @@ def test_the_notebooks_formula_row_by_row(rows, n_bins):
 @given(rows=st.lists(st.tuples(st.floats(0.501, 1), st.integers(0, 1)), min_size=1, max_size=40))
 @settings(max_examples=100, deadline=None)
 def test_of_softmax_in_two_classes_it_is_no_calibration_error(rows):
-    """At least |mean confidence - share of class 1|, and that where all bins differ in the same sign."""
+    """Check: at least |mean confidence - share of class 1|, and equal if all bins agree in sign."""
     confidence, codes = (np.array(column) for column in zip(*rows, strict=True))
     gap = abs(confidence.mean() - codes.mean())
     error = measures.notebook_error(confidence, codes)

@@ -1,4 +1,4 @@
-"""The studies of class priors: what the models are told, how rows are shifted, what the findings say."""
+"""The studies of class priors: what models are told, how rows shift, what the findings say."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Results: summaries against plain NumPy, tables with the paper's numbers beside, files that round-trip."""
+"""Results: summaries against plain NumPy, tables beside the paper's, files that round-trip."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def made_up(study, names, value_of, n_seeds=None):
 
 @pytest.fixture
 def results():
-    """T-similarity is 5 points better than softmax on Digits and 5 points worse on DNA, on every seed."""
+    """Make results: T-similarity is +5 on Digits and -5 on DNA against softmax, on every seed."""
 
     def value(cell, i):
         gain = 0.05 if cell.dataset == "digits" else -0.05

@@ -1,4 +1,4 @@
-"""One file per cell: whole or absent, verified on reading, swept of the remains of dead processes."""
+"""One file per cell: whole or absent, verified when read, swept of dead processes' remains."""
 
 import json
 

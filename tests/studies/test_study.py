@@ -1,4 +1,4 @@
-"""The core of a study: its grid, what cells share, what methods get, and what it says of results at hand."""
+"""The core of a study: its grid, what cells share, what methods get, what it says of results."""
 
 from dataclasses import replace
 from functools import partial

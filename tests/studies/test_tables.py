@@ -185,7 +185,7 @@ LEVELS = {"auto": 0.80, "logistic": 0.70, "extra-trees": 0.75, "boosting": 0.78,
 
 @pytest.fixture(scope="module")
 def results():
-    """chary is 2 points ahead of the best, but ties on hotel and is 10 behind on weather by column."""
+    """Make results: chary is +2 on the best, ties on hotel, and -10 on weather by column."""
     found = []
     for cell in TABLES.cells(["hotel", "weather", "fastfood"], 2):
         if cell.method in LEVELS:

@@ -1,4 +1,4 @@
-"""Cells become features: nothing unseen refused, the arithmetic that of scikit-learn, the same in any parts."""
+"""Cells become features: nothing unseen refused, arithmetic of scikit-learn, equal in any parts."""
 
 import datetime as dt
 import os
@@ -174,8 +174,12 @@ def test_unseen_rare_missing_and_unreadable_cells_are_accepted():
     }
     preparation = TablePreparation().fit(frame)
     names = preparation.get_feature_names_out().tolist()
-    new = preparation.transform({"colour": ["red", "rare", "new", None], "n": ["1", "x", "", "1"],
-                                 "flag": ["YES", "no", "maybe", None], "extra": [1, 2, 3, 4]})  # fmt: skip
+    new = preparation.transform({
+        "colour": ["red", "rare", "new", None],
+        "n": ["1", "x", "", "1"],
+        "flag": ["YES", "no", "maybe", None],
+        "extra": [1, 2, 3, 4],
+    })  # fmt: skip
     colour = new[
         :, [names.index(f"colour = {value}") for value in ("blue", "red", "(other)", "(missing)")]
     ]

@@ -1,4 +1,4 @@
-"""A table is the same however it is read, at once, in batches, by row or by column; so are the refusals."""
+"""A table is the same however it is read: at once, in batches, by row; so are the refusals."""
 
 import gzip
 import io

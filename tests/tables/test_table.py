@@ -1,4 +1,4 @@
-"""A table: its names and columns, cells as text, errors in one sentence, and what it takes in memory."""
+"""A table: names and columns, cells as text, errors in one sentence, and its memory."""
 
 import datetime as dt
 import pickle

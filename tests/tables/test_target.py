@@ -1,4 +1,4 @@
-"""A target column: its classes and codes, or why it cannot be learned; spellings that are one class."""
+"""A target column: its classes and codes, or why it cannot be learned; equal spellings."""
 
 import datetime as dt
 import random
@@ -228,7 +228,8 @@ def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
         TableError,
-        match=r"holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, or classes='NA'",
+        match="holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, "
+        "or classes='NA'",
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""], classes=["NA"]) == ["a", "b", "NA", None]

@@ -1,4 +1,4 @@
-"""What was read is written back, at once or bit by bit, with columns added and no formula in them."""
+"""What was read is written back, at once or in parts, with columns added and no formula."""
 
 import datetime as dt
 import gzip
@@ -152,7 +152,7 @@ def test_every_type_that_a_format_holds_comes_back(tmp_path, format):
 
 @pytest.mark.parametrize("kind", [*FORMATS, "csv.gz", "jsonl.gz"])
 def test_what_was_read_in_a_format_is_written_in_it_unchanged(tmp_path, kind):
-    """Read, written, read: the second and the third are the same table, cell by cell and type by type."""
+    """Read, written, read: the second and third table are equal, cell by cell, type by type."""
     format, _, packed = kind.partition(".")
     left = [name for name in COLUMNS if name not in REFUSED[format]]
     first = round_trip(Table(pl.DataFrame(COLUMNS).select(left), "t").written_as(kind), tmp_path)

@@ -223,7 +223,7 @@ BACKBONES = {
 
 
 def trained(backbone, with_heads, n_steps=5):
-    """Train a network with or without what the diverse heads add to a loop; the rest is the same."""
+    """Train a network with or without the diverse heads' additions to a loop."""
     torch.manual_seed(0)
     network = DiverseNetwork(backbone(), DiverseHeads(8, C, M))
     optimizer = torch.optim.AdamW([p for p in network.parameters() if p.requires_grad], lr=1e-2)

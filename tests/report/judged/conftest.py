@@ -1,4 +1,4 @@
-"""A judgement to show: two columns of labels, slices, a confidence, a new class, names that must be escaped."""
+"""A judgement to show: two label columns, slices, confidence, a new class, names to escape."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Free text becomes numbers: the same for the same cell, of any script, from what a model file holds."""
+"""Free text becomes numbers: equal for equal cells, of any script, from what a file holds."""
 
 import itertools
 import random
@@ -67,7 +67,7 @@ def test_what_a_text_is_about_can_be_told_from_its_numbers():
 
 
 def test_the_numbers_are_those_of_a_plain_decomposition():
-    """Against dense linear algebra: weights by the textbook, all n-grams of more than one row, exact vectors."""
+    """Against dense linear algebra: textbook weights, n-grams of two rows, exact vectors."""
     (found,) = count_ngrams(CELLS)
     there = np.unique(found.indices)
     counts = found[:, there].toarray()

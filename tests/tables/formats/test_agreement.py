@@ -1,4 +1,4 @@
-"""A cell means the same in every format: what a column is taken for, and which classes a target has."""
+"""A cell means the same in every format: the kind of its column, the classes of its target."""
 
 import polars as pl
 import pytest

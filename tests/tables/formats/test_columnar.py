@@ -39,7 +39,7 @@ def test_parquet_is_read_from_a_file_or_from_bytes(tmp_path):
 
 
 def with_another_number(data, number):
-    """Change what the first page of data says of the number of its values: 60, written as twice that."""
+    """Change the number of values that the first data page states: 60, written as twice that."""
     at = data.index(b"\x2c\x15\x78") + 2
     return data[:at] + number + data[at + 1 :]
 

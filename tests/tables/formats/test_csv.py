@@ -1,4 +1,4 @@
-"""The bytes of a CSV in, cells out: every dialect reads the same, every refusal names the place and the remedy."""
+"""From a CSV's bytes to cells: every dialect reads the same, every refusal names its place."""
 
 import csv
 

@@ -1,4 +1,4 @@
-"""Text is read in the encoding that it is in, and written as UTF-8 that spreadsheets know as such."""
+"""Text is read in its own encoding, and written as UTF-8 that spreadsheets recognise."""
 
 import codecs
 

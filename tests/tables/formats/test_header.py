@@ -1,4 +1,4 @@
-"""Column names that are not in the first row: found in text tables and workbooks alike, and said."""
+"""Column names below the first row: found in text tables and workbooks alike, and said."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Excel workbooks in and out: sheets by name, types kept, no text a formula, what a cell cannot hold refused."""
+"""Excel workbooks in and out: sheets by name, types kept, no text a formula, limits refused."""
 
 import datetime as dt
 import io
@@ -28,7 +28,9 @@ FRAME = pl.DataFrame({
     "text": ["=1+1", "007", "http://x.y"],
     "flag": [True, False, None],
     "day": [dt.date(2024, 1, 31), None, dt.date(1999, 12, 31)],
-    "moment": pl.Series([dt.datetime(2024, 1, 31, 12, 30, 15, 123000), None, None], dtype=pl.Datetime("ms")),
+    "moment": pl.Series(
+        [dt.datetime(2024, 1, 31, 12, 30, 15, 123000), None, None], dtype=pl.Datetime("ms")
+    ),
     "time": [dt.time(12, 30), None, dt.time(1, 2, 3)],
     "nothing": pl.Series([None, None, None], dtype=pl.String),
 })  # fmt: skip
@@ -60,7 +62,7 @@ def sheets(**cells):
 
 
 def repacked(data, change):
-    """The same archive with other members: change goes from name and bytes to bytes, or None to leave it out."""
+    """Rewrite an archive's members; ``change`` maps name and bytes to bytes, or None to drop."""
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as old,
