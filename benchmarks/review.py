@@ -173,7 +173,7 @@ def answered_alone(path: Path) -> float:
     """Median CPU milliseconds of the thread that writes an answer and makes the next row."""
     from chary.options import ReviewOptions
     from chary.review import begin
-    from chary.review.audit import answer, draw_more
+    from chary.review.audit_page import answer, draw_more
 
     bench, found = begin([str(path)], ReviewOptions(target="y")), []
     page = draw_more(bench, {"k": 3 * N_KEYS})

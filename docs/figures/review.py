@@ -16,8 +16,8 @@ from PIL import Image
 
 from chary.options import ReviewOptions
 from chary.review import begin
-from chary.review.audit import answer, audit_page, draw_more
-from chary.review.truth import accept
+from chary.review.audit_page import answer, audit_page, draw_more
+from chary.review.truth_page import accept
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

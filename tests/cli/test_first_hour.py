@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from chary.options import ReviewOptions
-from chary.review.state import begin
+from chary.review.workbench import begin
 from chary.tables import open_source, read_table
 from tests.fixtures.first_hour import catalogue, survey, tickets
 

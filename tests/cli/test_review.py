@@ -36,7 +36,7 @@ def test_the_line_that_goes_on_has_all_that_was_typed_and_chosen_on_the_page(tab
     assert run("review", table, *words)[0] == 0
     bench = served[0][0]
     assert bench.job.kind == "choose"
-    bench.choose_labels(target="churn", unlabeled=("no answer",))
+    bench.choose_labels("churn", target="churn", unlabeled=("no answer",))
     bench.choose_kind("colour", "leave out")
     bench.choose_error(0.1)
     bench.close()

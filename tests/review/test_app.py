@@ -32,9 +32,9 @@ def test_every_page_is_a_shell_of_the_table(browser):
 @pytest.mark.parametrize(
     "path",
     [
-        "/assets/../state.py",
-        "/assets/%2e%2e/state.py",
-        "/assets/..%2fstate.py",
+        "/assets/../workbench.py",
+        "/assets/%2e%2e/workbench.py",
+        "/assets/..%2fworkbench.py",
         "/assets/review.js/../../app.py",
         "/download/../../etc/passwd",
         "/download/%2fetc%2fpasswd",
@@ -59,7 +59,7 @@ def test_files_that_are_not_there_yet_are_said(browser, path):
     assert browser.client.get(path).json() == {"error": "There is no such file yet."}
 
 
-WRITES = ["kind", "labels", "audit/draw", "audit", "doubt", "write"]
+WRITES = ["kind", "labels", "audit/draw", "audit", "review", "write"]
 
 
 @pytest.mark.parametrize("path", WRITES)
@@ -77,7 +77,7 @@ def test_whatever_is_sent_ends_in_a_sentence(browser, path, content):
 
 
 @pytest.mark.parametrize(
-    "query", ["audit?place=x", "audit?place=-1", "audit?place=99", "doubt?row=0"]
+    "query", ["audit?place=x", "audit?place=-1", "audit?place=99", "review?row=0"]
 )
 def test_bad_questions_too(browser, query):
     browser.post("/api/audit/draw", k=3)

@@ -11,8 +11,8 @@ import pytest
 
 from chary._words import percent
 from chary.options import ReviewOptions
-from chary.review.audit import answer, audit_page
-from chary.review.truth import truth_page
+from chary.review.audit_page import answer, audit_page
+from chary.review.truth_page import truth_page
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 ASSETS = ROOT / "src/chary/review/assets"

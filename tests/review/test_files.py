@@ -8,10 +8,10 @@ import pytest
 from chary._words import Parameter, Step
 from chary.options import ReviewOptions
 from chary.review import begin
-from chary.review.audit import audit_page, draw_more
+from chary.review.audit_page import audit_page, draw_more
+from chary.review.errors import PLACES, page_sentence
 from chary.review.files import Outputs, paths_of
-from chary.review.start import overview
-from chary.review.state import _PLACES, page_sentence
+from chary.review.start_page import overview
 from chary.tables import Table, TableError
 
 
@@ -53,7 +53,7 @@ def test_files_of_others_stay_until_that_is_said(tmp_path):
     writers = {kind: lambda stream: stream.write(b"ours") for kind in ("labels", "report")}
     assert outputs.write(writers, "first") == ["t.report.html"]
     assert (labels.read_text(), report.read_text()) == ("ours", "theirs")
-    told = {file["kind"]: file for file in outputs.files(["labels", "report"], "first")}
+    told = {file["kind"]: file for file in outputs.status(["labels", "report"], "first")}
     assert told["labels"] == {
         "kind": "labels",
         "name": "t.labeled.csv",
@@ -64,11 +64,11 @@ def test_files_of_others_stay_until_that_is_said(tmp_path):
     assert (told["report"]["ours"], told["report"]["stale"]) == (False, True)
     assert outputs.write(writers, "second", overwrite=True) == []
     assert report.read_text() == "ours"
-    assert [file["stale"] for file in outputs.files(["labels", "report"], "second")] == [
+    assert [file["stale"] for file in outputs.status(["labels", "report"], "second")] == [
         False,
         False,
     ]
-    assert [file["stale"] for file in outputs.files(["labels", "report"], "third")] == [True, True]
+    assert [file["stale"] for file in outputs.status(["labels", "report"], "third")] == [True, True]
 
 
 def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
@@ -82,7 +82,7 @@ def test_where_the_report_cannot_be_written_the_table_is_not_new(tmp_path):
     with pytest.raises(OSError, match="no room"):
         outputs.write({"report": fails, "labels": lambda stream: stream.write(b"second")}, "second")
     assert [path.read_text() for path in paths.values()] == ["first", "first"]
-    assert [file["stale"] for file in outputs.files(list(paths), "second")] == [True, True]
+    assert [file["stale"] for file in outputs.status(list(paths), "second")] == [True, True]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labels", "report"]
 
 
@@ -101,19 +101,19 @@ def test_links_are_left_alone(animals, enter):
     assert (
         "Not written by this page: animals.labeled.csv" in browser.post("/api/write", 409)["error"]
     )
-    row = browser.get("/api/doubt")["row"]["number"]
+    row = browser.get("/api/review")["row"]["number"]
     assert (
         "leads nowhere"
-        in browser.post("/api/doubt", 503, row=row, answer="dog", expected="")["error"]
+        in browser.post("/api/review", 503, row=row, answer="dog", expected="")["error"]
     )
     assert all(one.is_symlink() and not one.exists() for one in (paths.labels, paths.check))
     paths.check.unlink()
-    browser.post("/api/doubt", row=row, answer="dog", expected="")
+    browser.post("/api/review", row=row, answer="dog", expected="")
     for one in (paths.check, paths.model):
         one.rename(elsewhere / one.name)
         one.symlink_to(elsewhere / one.name)
-    after = browser.get("/api/doubt")["row"]["number"]
-    browser.post("/api/doubt", row=after, answer="cat", expected="")
+    after = browser.get("/api/review")["row"]["number"]
+    browser.post("/api/review", row=after, answer="cat", expected="")
     assert pl.read_csv(elsewhere / paths.check.name)["animal"].to_list() == ["dog", "cat"]
     browser.post("/api/write", 409)
     assert paths.check.is_symlink()
@@ -137,9 +137,9 @@ def test_a_sheet_of_another_table_is_said_and_not_used(bench, animals, tmp_path)
 def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
     unlabelled = [i for i, given in enumerate(bench.job.labels.labeled.tolist()) if not given][:3]
     for row in unlabelled:
-        filling, place = bench.sheets.to_check(row, "dog")
+        filling, place = bench.sheets.add_to_check(row, "dog")
         assert filling.rows[place - 1].number == row
-    assert bench.sheets.to_check(unlabelled[1], "cat")[1] == 2
+    assert bench.sheets.add_to_check(unlabelled[1], "cat")[1] == 2
     sheet = pl.read_csv(bench.paths.check, infer_schema=False)
     assert sheet.columns == [
         "chary_row",
@@ -158,7 +158,7 @@ def test_rows_to_check_are_added_one_by_one_in_the_form_of_the_command(bench):
     assert bench.sheets.checked_rows() == {unlabelled[1]: "cat"}
 
 
-@pytest.mark.parametrize("name", [*_PLACES, "unlabeled", "delimiter", "missing"])
+@pytest.mark.parametrize("name", [*PLACES, "unlabeled", "delimiter", "missing"])
 def test_a_parameter_is_said_in_words_of_the_page(name):
     said = page_sentence(
         TableError("It is odd; pass ", Parameter(name, "x"), " or ", Parameter(name), ".")

@@ -5,8 +5,8 @@ from threading import Event
 import pytest
 
 from chary._words import Parameter
-from chary.review.start import overview
-from chary.review.state import Background, Superseded
+from chary.review.background import Background, Superseded
+from chary.review.start_page import overview
 from chary.tables import TableError
 
 

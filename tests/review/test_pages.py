@@ -11,18 +11,17 @@ from chary._words import percent
 from chary.audit.filling import CLASS_KEYS, Filling
 from chary.audit.judge import judge_table
 from chary.options import JudgeOptions, ReviewOptions
-from chary.review.audit import (
+from chary.review.audit_page import audit_page, draw_more
+from chary.review.errors import KINDS
+from chary.review.row_to_label import (
     MOST_CHARACTERS,
-    audit_page,
     checked_answer,
-    draw_more,
     fields_of,
     keys_of,
     number_in,
 )
-from chary.review.start import next_page, start_page
-from chary.review.state import KINDS
-from chary.review.truth import ERRORS, NOT_YET, truth_of_judged, truth_of_labels, truth_page
+from chary.review.start_page import next_page, start_page
+from chary.review.truth_page import ERRORS, NOT_YET, truth_of_judged, truth_of_labels, truth_page
 from chary.tables import TableError, open_source
 
 
@@ -154,7 +153,7 @@ def test_no_class_has_a_key_that_does_something_else():
 @pytest.mark.parametrize("text", ["x", "nan", "inf", "1e99", "--", "-1", "1.5", "9" * 99])
 def test_what_is_no_number_is_refused(text):
     with pytest.raises(TableError, match="whole number"):
-        number_in({"low": text}, "low")
+        number_in({"place": text}, "place", 5)
 
 
 def test_labels_of_a_model(labelled):
@@ -174,7 +173,7 @@ def test_labels_of_a_model(labelled):
 def test_what_can_be_accepted_is_what_the_job_would_accept(bench, labelled, monkeypatch):
     bench.result, bench.job.options = labelled, replace(bench.options, error=0.12)
     given = SimpleNamespace(options=SimpleNamespace(audit="a sheet"))
-    monkeypatch.setattr(bench, "given", lambda: given)
+    monkeypatch.setattr(bench, "inputs", lambda: given)
     page = truth_page(bench, {})
     levels = {one["error"]: one for one in page["acceptance"]}
     assert sorted(levels) == sorted([*ERRORS, 0.12])  # also one that was chosen elsewhere

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from chary.review.app import _bind, _door
+from chary.review.serving import _bind, _door
 from chary.tables import TableError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs signals and modes of files")

@@ -13,7 +13,7 @@ from chary.cli import main
 from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.app import READS
-from chary.review.audit import draw_more
+from chary.review.audit_page import draw_more
 from chary.tables import TableError
 
 ANIMALS = ReviewOptions(target="animal", learner="linear")  # the quickest learner
@@ -41,10 +41,10 @@ def test_the_walk_from_a_file_to_accepted_labels_writes_what_the_commands_write(
     assert found["ready"]
     error = next(one["error"] for one in found["acceptance"] if one["n_accepted"])
     assert browser.post("/api/accept", error=error)["chosen"] == error
-    row = browser.get("/api/doubt")
+    row = browser.get("/api/review")
     assert row["row"]["number"] - 1 not in {one.number for one in Filling(bench.paths.audit).rows}
     other = {"cat": "dog", "dog": "cat"}[row["proposed"]]
-    after = browser.post("/api/doubt", row=row["row"]["number"], answer=other, expected="")
+    after = browser.post("/api/review", row=row["row"]["number"], answer=other, expected="")
     assert after["checked"] == 1
     assert after["row"]["number"] != row["row"]["number"]
     assert browser.get("/api/state")["stale"]
@@ -178,9 +178,11 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
         page = browser.post(
             "/api/audit", place=row["place"], answer=truth[row["row"] - 1], expected=""
         )
-    assert "being audited" in browser.post("/api/doubt", 400, row=row["row"], answer="dog")["error"]
     assert (
-        browser.get(f"/api/doubt?row={row['row']}")["row"] is None
+        "being audited" in browser.post("/api/review", 400, row=row["row"], answer="dog")["error"]
+    )
+    assert (
+        browser.get(f"/api/review?row={row['row']}")["row"] is None
     )  # nor is an opinion shown of it
     browser.wait()
 
@@ -296,17 +298,17 @@ def test_a_finished_result_is_no_table_to_label_and_standard_input_none_either(b
 def test_rows_mended_can_be_changed_and_taken_back(browser):
     browser.bench.learn()
     browser.wait()
-    first = browser.get("/api/doubt")["row"]["number"]
-    second = browser.post("/api/doubt", row=first, answer="dog", expected="")["row"]["number"]
+    first = browser.get("/api/review")["row"]["number"]
+    second = browser.post("/api/review", row=first, answer="dog", expected="")["row"]["number"]
     assert second != first
-    assert browser.get(f"/api/doubt?row={first}")["row"]["answer"] == "dog"
-    browser.post("/api/doubt", 409, row=first, answer="cat", expected="")
-    browser.post("/api/doubt", row=first, answer="cat", expected="dog")
-    browser.post("/api/doubt", row=second, answer="cat", expected="")
+    assert browser.get(f"/api/review?row={first}")["row"]["answer"] == "dog"
+    browser.post("/api/review", 409, row=first, answer="cat", expected="")
+    browser.post("/api/review", row=first, answer="cat", expected="dog")
+    browser.post("/api/review", row=second, answer="cat", expected="")
     assert answers_in(browser.bench.paths.check) == ["cat", "cat"]
-    taken = browser.post("/api/doubt", row=second, answer="", expected="cat")
+    taken = browser.post("/api/review", row=second, answer="", expected="cat")
     assert (taken["row"]["number"], taken["checked"]) == (second, 1)
-    assert "nothing is written" in browser.post("/api/doubt", 400, row=second, answer="?")["error"]
+    assert "nothing is written" in browser.post("/api/review", 400, row=second, answer="?")["error"]
 
 
 def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter, capsys):
@@ -324,7 +326,7 @@ def test_judging_labels_from_the_first_row_to_what_can_be_accepted(rules, enter,
     result = browser.get("/api/result")
     marks = pl.read_csv(path.with_name("mails.judged.csv"))["chary_accept"]
     assert 0 < marks.sum() < 200
-    for path_ in ("/review", "/api/doubt"):
+    for path_ in ("/review", "/api/review"):
         assert browser.client.get(path_).status_code == 404
     browser.post("/api/kind", 404, column="text", kind="text")
     files = {file["name"]: file for file in result["files"]}
@@ -370,13 +372,13 @@ def test_what_cannot_be_is_refused(animals):
 def test_the_job_tells_the_labels(rules):
     bench = begin([str(rules[0])], ReviewOptions(labels=("rule",), confidence="sure"))
     job = bench.job
-    assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ("rule", "sure"), 200)
+    assert (job.classes, job.hidden, job.population) == (["ham", "spam"], ["rule", "sure"], 200)
     assert sum(one.rows for one in job.values) == 200
     draw_more(bench, {"k": 5})
     filling = Filling(bench.paths.audit)
     labels = job.table.frame["rule"].to_list()
     assert job.stopping(filling, None).labels == [labels[row.number] for row in filling.rows]
-    assert job.shown(None)[0].columns == ["text", "rule", "sure"]
+    assert job.shown(None).columns == ["rule", "sure", "text"]
 
 
 def test_the_interval_while_answering_is_of_the_model_of_the_given_labels(bench):
@@ -398,7 +400,7 @@ def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_d
     bench = browser.bench
     bench.learn()
     browser.wait()
-    doubted = browser.get("/api/doubt")["row"]["number"]
+    doubted = browser.get("/api/review")["row"]["number"]
 
     def refused_then_done(path, **body):
         """The same again is refused again, not taken for done; and done once there is room."""
@@ -422,7 +424,7 @@ def test_what_a_full_disk_refuses_is_neither_answered_nor_chosen(browser, full_d
     refused_then_done("/api/audit", place=2, answer="", expected="dog")
     refused_then_done("/api/audit", place=3, answer="cat", expected="")
     assert answers_in(bench.paths.audit) == ["", "", "cat", "", "", ""]
-    refused_then_done("/api/doubt", row=doubted, answer="dog", expected="")
+    refused_then_done("/api/review", row=doubted, answer="dog", expected="")
     assert answers_in(bench.paths.check) == ["dog"]
     bench.paths.report.unlink()
     now, before = refused_then_done("/api/write")
@@ -513,6 +515,26 @@ def test_a_confidence_goes_with_labels_to_judge_alone(tickets, enter):
 def test_a_choice_that_cannot_be_is_one_sentence_and_changes_nothing(tickets, enter, body, said):
     browser = enter(begin([str(tickets)], ReviewOptions()))
     assert said in browser.post("/api/labels", 400, **body)["error"]
+    assert browser.get("/api/state")["kind"] == "choose"
+
+
+def test_a_column_that_was_left_out_can_be_chosen_as_target(tickets, enter):
+    options = ReviewOptions(drop=("state", "age"), learner="linear")
+    browser = enter(begin([str(tickets)], options))
+    browser.post("/api/labels", task="label", target="state", unlabeled=["offen"], classes=[])
+    browser.wait()
+    assert browser.bench.options.drop == ("age",)
+    assert browser.get("/api/state")["learned"]
+
+
+def test_class_shares_of_other_classes_are_refused_before_anything_is_learned(tickets, enter):
+    shares = {"fixed": 0.5, "broken": 0.5}
+    options = ReviewOptions(target="state", class_prior=shares, unlabeled=("offen",))
+    with pytest.raises(ValueError, match="give the share of every class"):
+        begin([str(tickets)], options)
+    browser = enter(begin([str(tickets)], ReviewOptions(class_prior=shares)))
+    choice = {"task": "label", "target": "state", "unlabeled": ["offen"]}
+    assert "the share of every class" in browser.post("/api/labels", 400, **choice)["error"]
     assert browser.get("/api/state")["kind"] == "choose"
 
 

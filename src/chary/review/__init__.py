@@ -1,6 +1,6 @@
-"""The page in the browser, on this machine alone: label random rows, see the truth, correct and accept labels."""
+"""The pages in the browser: label random rows, see how many labels are right, correct and accept."""
 
-from chary.review.app import serve
-from chary.review.state import begin
+from chary.review.serving import serve
+from chary.review.workbench import begin
 
 __all__ = ["begin", "serve"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypedDict
 
 from chary._files import atomic_writes
-from chary.tables import Table
-from chary.tables.formats.files import state_of
+from chary.tables import Table, state_of
 
-Writer = Callable[[BinaryIO], None]
+Writer = Callable[[BinaryIO], object]
 
 
 class Paths(NamedTuple):
-    """The files of one table: those that the commands use."""
+    """The files of one table, with the names that the commands give them."""
 
     audit: Path  # the sheet of random rows
     check: Path  # the sheet of doubtful rows
@@ -24,61 +22,69 @@ class Paths(NamedTuple):
     report: Path
 
 
+class FileStatus(TypedDict):
+    """What the page Result shows of a file."""
+
+    kind: str  # a field of ``Paths``
+    name: str
+    written: bool  # it exists
+    ours: bool  # this page may write it unasked
+    stale: bool  # it exists, and does not hold the result at hand
+
+
 def paths_of(table: Table, judged: bool) -> Paths:
     """Name the files of a table."""
-    sheet, labels, report = (
-        ("judge", "judged", "judged") if judged else ("audit", "labeled", "report")
-    )
-    names = f"{sheet}.csv", "check.csv", f"{labels}{table.suffix}", "model.chary", f"{report}.html"
+    names = ["audit.csv", "check.csv", f"labeled{table.suffix}", "model.chary", "report.html"]
+    if judged:
+        names = ["judge.csv", "check.csv", f"judged{table.suffix}", "model.chary", "judged.html"]
     return Paths(*(table.folder / f"{table.stem}.{name}" for name in names))
 
 
 class Outputs:
-    """The files that a page makes: whose they are, and whether they are of the last result."""
+    """The files that a page writes; files of other programs are kept."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.paths = paths
-        self._written: dict[
-            str, tuple[object, object]
-        ] = {}  # by kind: what it was made of, its state on the disk
+        self._states: dict[str, object] = {}  # by kind: the file as it was right after writing
+        self._content: dict[str, object] = {}  # by kind: what the written file depends on
 
     def write(
-        self, writers: Mapping[str, Writer], made_of: object, overwrite: bool = False
+        self, writers: Mapping[str, Writer], content: object, overwrite: bool = False
     ) -> list[str]:
-        """Write what may be written; returns the names of those that are somebody else's."""
-        ours = {kind: self.paths[kind] for kind in writers if overwrite or self._is_free(kind)}
-        with atomic_writes(list(ours.values()), overwrite=True) as streams:
-            for kind, stream in zip(ours, streams, strict=True):
+        """Write the files that may be written; return the names of the others."""
+        kinds = [kind for kind in writers if overwrite or self._is_free(kind)]
+        paths = [self.paths[kind] for kind in kinds]
+        with atomic_writes(paths, overwrite=True) as streams:
+            for kind, stream in zip(kinds, streams, strict=True):
                 writers[kind](stream)
-        for kind, path in ours.items():
-            self._written[kind] = made_of, state_of(path)
-        return [self.paths[kind].name for kind in writers if kind not in ours]
 
-    def files(self, kinds: Iterable[str], made_of: object) -> list[dict[str, Any]]:
-        """Tell of each file whether it is there, ours, and of the last result."""
-        files = []
+        for kind in kinds:
+            self._states[kind] = state_of(self.paths[kind])
+            self._content[kind] = content
+        return [self.paths[kind].name for kind in writers if kind not in kinds]
+
+    def status(self, kinds: Iterable[str], content: object) -> list[FileStatus]:
+        """Tell which files exist, which are ours, and which are out of date."""
+        files: list[FileStatus] = []
         for kind in kinds:
             path = self.paths[kind]
-            is_there, is_ours = path.exists(), self._is_free(kind)
-            is_stale = is_there and not (is_ours and self._written[kind][0] == made_of)
+            is_ours = self._is_free(kind)
+            is_current = is_ours and self._content.get(kind) == content
             files.append(
                 {
                     "kind": kind,
                     "name": path.name,
-                    "written": is_there,
+                    "written": path.exists(),
                     "ours": is_ours,
-                    "stale": is_stale,
+                    "stale": path.exists() and not is_current,
                 }
             )
         return files
 
     def _is_free(self, kind: str) -> bool:
-        """Whether a file may be written unasked; a link is somebody's, also one that leads nowhere."""
+        """Tell whether a file may be written unasked: it is new, or as this page left it."""
         path = self.paths[kind]
-        if not os.path.lexists(path):
-            return True
-        return (
-            kind in self._written
-            and not path.is_symlink()
-            and self._written[kind][1] == state_of(path)
-        )
+        # Someone else made the link, even if it leads nowhere.
+        if path.is_symlink():
+            return False
+        return not path.exists() or self._states.get(kind) == state_of(path)

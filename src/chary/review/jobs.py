@@ -1,12 +1,11 @@
-"""What a page is about: a table to label, or labels to judge; or a table of which that is still to be chosen."""
+"""What the pages work on: a table to label, labels to judge, or a table with that choice open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, TypedDict
 
 import numpy as np
 import polars as pl
@@ -17,261 +16,289 @@ from chary.audit.drawing import draw_sheet
 from chary.audit.filling import Filling, Stopping
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
 from chary.audit.labels_under_test import labels_of_sheet, read_labels_under_test
-from chary.audit.origin import DOUBT
-from chary.audit.sheet import GUESS, enlarge_sheet, sheet_rows, unlabelled_rows, write_sheet
+from chary.audit.origin import DOUBT, RANDOM
+from chary.audit.sheet import (
+    GUESS,
+    DrawPool,
+    enlarge_sheet,
+    sheet_rows,
+    unlabelled_rows,
+    write_sheet,
+)
 from chary.audit.table_cells import cells_of
 from chary.labelling import LabeledTable, label_table
+from chary.labelling.diagnose import DiagnosedTable
+from chary.method.priors import ClassPrior
 from chary.model_file import model_bytes
-from chary.options import JudgeOptions, LabelOptions, ReviewOptions, SheetOptions
+from chary.options import JudgeOptions, LabelOptions, ReviewOptions
 from chary.report import Hints, Progress, render_judged, render_page, summarize, summarize_judged
-from chary.review.files import Writer
-from chary.tables import Table, open_source, write_table
-from chary.tables.cells import cell_texts, cell_words, label_texts, target_texts
-from chary.tables.table import (
+from chary.review.files import Writer, paths_of
+from chary.tables import (
     ACCEPT,
     ADDED_COLUMNS,
+    Table,
+    Value,
     can_be_text,
+    cell_texts,
+    cell_words,
     column_named,
+    label_texts,
+    open_source,
+    read_target,
     refuse_taken,
     rows_that_count,
+    target_texts,
+    target_values,
+    write_table,
 )
-from chary.tables.target import Value, read_target, target_values
 
-_EXAMPLES, _LOOKED_AT = 3, 200
-_FEW_VALUES, _LOOKED_AT_TO_CHOOSE = (
-    30,
-    20_000,
-)  # of a column that is offered first, and cells that are looked at
+Diagnosed = Callable[[DiagnosedTable], None]  # is handed the diagnosis of a table
+
+CHOOSE = "choose"
+LABEL = "label"
+JUDGE = "judge"
+
+_EXAMPLES = 3  # cells of a column that are shown
+_ROWS_FOR_EXAMPLES = 200
+_EXAMPLE_WIDTH = 60  # characters
+_FEW_VALUES = 30  # at most, of a column that is offered first as target
+_CELLS_TO_COUNT = 20_000  # about as many cells of each column are counted, evenly spaced
+
+
+class ColumnChoice(TypedDict):
+    """A column that may hold the labels."""
+
+    name: str
+    about: str
 
 
 class _Job:
-    """What both kinds of page have in common."""
+    """What all jobs have in common."""
 
-    kind: str  # "label", "judge" or "choose"
+    kind: str
     target = ""  # the column that holds the labels
-    hidden: tuple[str, ...] = ()  # columns that a person who audits must not see
+    hidden: Sequence[str] = ()  # columns that a person who audits must not see
     classes: Sequence[str] = ()
     values: Sequence[Value] = ()  # of the column that holds the labels
     population: int  # rows that an audit is drawn from
     notes: Sequence[str] = ()  # how the labels were read, a sentence each
+    has_confidence = True  # of the labels; without, none can be accepted
 
     def __init__(self, table: Table, options: ReviewOptions) -> None:
-        self.table, self.options = table, options
-
-    def options_with(
-        self, audit: Path | None, checked: Path | None, error: float | None
-    ) -> LabelOptions | JudgeOptions:
-        """Make the options of the command that does the same, with the sheets that may be looked at."""
-        raise NotImplementedError
+        self.table = table
+        self.options = options
+        self.paths = paths_of(table, self.kind == JUDGE)
 
     @property
     def files(self) -> list[str]:
         """The files of the table, as they are typed."""
         return [self.table.path or self.table.name, *self.table.more_paths]
 
-    @property
-    def columns(self) -> list[str]:
-        """Those whose kind can be chosen."""
-        return [name for name in self.table.frame.columns if name != self.target]
+    def check_sheet(self, filling: Filling) -> None:
+        """Accept any sheet: ``JudgeJob`` checks it when it reads the answers."""
 
     @cached_property
     def examples(self) -> dict[str, list[str]]:
         """A few different cells of each column that is not hidden."""
-        found = {}
-        for name in [name for name in self.table.frame.columns if name not in self.hidden]:
-            some = cell_texts(self.table.frame[name].slice(0, _LOOKED_AT), 60).drop_nulls()
-            found[name] = [
-                cell_words(text)
-                for text in some.unique(maintain_order=True).head(_EXAMPLES).to_list()
-            ]
-        return found
+        examples = {}
+        for cells in self.table.frame.head(_ROWS_FOR_EXAMPLES).drop(self.hidden):
+            texts = cell_texts(cells, _EXAMPLE_WIDTH).drop_nulls().unique(maintain_order=True)
+            examples[cells.name] = [cell_words(text) for text in texts.head(_EXAMPLES)]
+        return examples
 
 
 class ChooseJob(_Job):
-    """A page on which a person says which column holds the labels, and which of its values are labels."""
+    """A table whose target and labels are chosen on the page Start."""
 
-    kind = "choose"
+    kind = CHOOSE
 
-    def columns_to_choose(self) -> list[dict[str, str]]:
-        """Every column that could hold labels; first those of few values with most empty cells, as targets are."""
-        columns = []
-        for name in self.table.frame.columns:
-            cells = self.table.frame[name]
+    def columns_to_choose(self) -> list[ColumnChoice]:
+        """List the columns that could hold labels.
+
+        Columns with few values come first, those with most empty cells before others, as is usual
+        for targets.
+        """
+        choices: list[tuple[bool, float, int, ColumnChoice]] = []  # with the key of their order
+        frame = self.table.frame
+        for cells in frame.gather_every(max(1, frame.height // _CELLS_TO_COUNT)):
             if not can_be_text(cells.dtype):
                 continue
-            some = label_texts(
-                target_texts(cells.gather_every(max(1, len(cells) // _LOOKED_AT_TO_CHOOSE)))
-            )
-            n_values, empty = some.drop_nulls().n_unique(), some.null_count() / max(1, len(some))
-            is_likely = 2 <= n_values <= _FEW_VALUES
-            about = f"{n_values:,} values, {percent(empty)} empty: {', '.join(self.examples[name])}"
-            columns.append((not is_likely, -empty, {"name": name, "about": about}))
-        return [column for *_, column in sorted(columns, key=lambda one: one[:2])]
+            labels = label_texts(target_texts(cells))
+            n_values = labels.drop_nulls().n_unique()
+            empty_share = labels.null_count() / max(1, len(labels))
+            examples = ", ".join(self.examples[cells.name])
+            about = f"{n_values:,} values, {percent(empty_share)} empty: {examples}"
+            is_unlikely = not 2 <= n_values <= _FEW_VALUES
+            choice: ColumnChoice = {"name": cells.name, "about": about}
+            choices.append((is_unlikely, -empty_share, len(choices), choice))
+        return [choice for *_, choice in sorted(choices)]
 
     def values_of(self, name: str) -> list[Value]:
-        """The values of a column, as they are read with what was typed."""
-        return target_values(
-            self.table.frame[column_named(self.table, name)], **self.options.target_reading
-        )
+        """List the values of a column, read with the options."""
+        cells = self.table.frame[column_named(self.table, name)]
+        return target_values(cells, **self.options.target_reading)
 
 
 class LabelJob(_Job):
-    """A page that labels a table."""
+    """A table to label."""
 
-    kind = "label"
+    kind = LABEL
 
     def __init__(self, table: Table, options: ReviewOptions) -> None:
         refuse_taken(table, ADDED_COLUMNS)
         table = rows_that_count(table)
         super().__init__(table, options)
         self.target = str(options.target)
-        self.hidden = (self.target,)
-        read = read_target(table, self.target, **options.target_reading)
-        self.labels, self.notes = read.labels, read.notes
+        self.hidden = [self.target]
+        self.labels, self.notes = read_target(table, self.target, **options.target_reading)
+        # A sheet of checked rows may hold further classes; learning from it checks the shares.
+        if not self.paths.check.exists():
+            ClassPrior.of(options.class_prior, self.labels)
         self.classes = [str(name) for name in self.labels.classes]
         self.values = target_values(table.frame[self.target], **options.target_reading)
-        self.population = table.frame.height - int(self.labels.labeled.sum())
+        self.population = int((~self.labels.labeled).sum())
         self.cells = cells_of(table, self.target)
 
-    def options_with(
-        self, audit: Path | None, checked: Path | None, error: float | None
-    ) -> LabelOptions:
-        """Make the options of ``chary label``, with the sheets that may be looked at."""
-        return LabelOptions.like(self.options, audit=audit, checked=checked, error=error)
+    @property
+    def columns(self) -> list[str]:
+        """The columns whose kind can be chosen."""
+        return [name for name in self.table.frame.columns if name != self.target]
 
     @property
-    def _for_sheet(self) -> SheetOptions:
-        """What a sheet of rows to label remembers."""
-        return LabelOptions.like(self.options).for_sheet
+    def command_options(self) -> LabelOptions:
+        """The options of ``chary label``, which does the same."""
+        return LabelOptions.like(self.options)
 
     def draw(self, path: Path, k: int) -> None:
-        """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_sheet(
-            path, unlabelled_rows(self.table, self.target, self.labels, **self._for_sheet), k
-        )
+        """Draw a sheet of random rows, or enlarge the sheet at ``path``."""
+        draw_sheet(path, self._draw_pool(), k)
 
     def check_sheet(self, filling: Filling) -> None:
         """Refuse a sheet of another table."""
         sheet_rows(filling.sheet, self.cells, filling.origin.target, filling.origin.chosen)
 
-    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
-        """What says when there are enough answers; None as long as there are no labels to compare with."""
-        if alone is None:
+    def stopping(self, filling: Filling, unaudited: LabeledTable | None) -> Stopping | None:
+        """Compare the answers with labels learned without them; None before these are known."""
+        if unaudited is None:
             return None
         places = self.table.places_of([row.number for row in filling.rows])
-        labels = [str(alone.labels.classes[code]) for code in alone.codes[places]]
-        return Stopping(labels, self.population)
+        labels = unaudited.labels.classes[unaudited.codes[places]]
+        return Stopping([str(label) for label in labels], self.population)
 
-    def run(
-        self, options: LabelOptions, progress: Progress, diagnosed: Callable[[Any], None]
-    ) -> LabeledTable:
-        """Label or judge, as the command does with the same options."""
+    def run(self, options: LabelOptions, progress: Progress, diagnosed: Diagnosed) -> LabeledTable:
+        """Label the table, as ``chary label`` does."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
-    def writers(self, result: LabeledTable) -> Mapping[str, Writer]:
-        """How to write each output, the table last."""
+    def writers(self, result: LabeledTable) -> dict[str, Writer]:
+        """Return what writes each output, the table last."""
         hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
             "report": lambda stream: _write_page(render_page(summarize(result), hints), stream),
-            "model": lambda stream: stream.write(model_bytes(result.model)) and None,
+            "model": lambda stream: stream.write(model_bytes(result.model)),
             "labels": lambda stream: write_table(self.table, result.added_columns, stream),
         }
 
-    def shown(self, result: LabeledTable | None) -> tuple[pl.DataFrame, list[str]]:
-        """The whole table with what was found, and the columns to show first."""
+    def shown(self, result: LabeledTable | None) -> pl.DataFrame:
+        """Return the whole table, with the target and new columns in front."""
         added = {} if result is None else result.added_columns
         whole, columns = self.table.with_blank_rows(added)
-        frame = whole.frame.with_columns([column.alias(name) for name, column in columns.items()])
-        return frame, [self.target, *added]
+        return _in_front([self.target, *added], whole.frame.with_columns(**columns))
 
     def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
-        """Write the sheet of checked rows, made anew or as it is, with a row more."""
-        rows, guesses = np.array([row], dtype=np.intp), {GUESS: pl.Series([guess])}
+        """Write the sheet of checked rows, new or as it is, with one more row."""
+        rows = np.array([row], dtype=np.intp)
+        guesses = {GUESS: pl.Series([guess])}
         if filling is not None:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
             return
-        about: dict[str, Any] = {**self._for_sheet, "chosen": DOUBT}
-        write_sheet(
-            unlabelled_rows(self.table, self.target, self.labels, **about), rows, stream, guesses
-        )
+        write_sheet(self._draw_pool(DOUBT), rows, stream, guesses)
+
+    def _draw_pool(self, chosen: str = RANDOM) -> DrawPool:
+        """Collect the rows that a sheet is drawn from."""
+        options = self.command_options.for_sheet
+        return unlabelled_rows(self.table, self.target, self.labels, **options, chosen=chosen)
 
 
 class JudgeJob(_Job):
-    """A page that judges labels."""
+    """A table with labels to judge."""
 
-    kind = "judge"
+    kind = JUDGE
 
     def __init__(self, table: Table, options: ReviewOptions) -> None:
         super().__init__(table, options)
-        self.target, self.source = options.labels[0], open_source(table, reserved=())
-        tested = read_labels_under_test(self.source, JudgeOptions.like(options))
+        self.target = options.labels[0]
+        self.has_confidence = options.confidence is not None
+        self.source = open_source(table, reserved=())
+        tested = read_labels_under_test(self.source, self.command_options)
         hidden, revealing = hidden_columns(tested)
-        self.hidden, self.notes = (*hidden, *revealing), tested.notes
+        self.hidden = [*hidden, *revealing]
+        self.notes = tested.notes
         if revealing:
-            names = named_columns(revealing)
-            self.notes = [
-                *tested.notes,
-                f"Not shown while you label, because its name or cells may give the label away: {names}.",
-            ]
-        self.classes, self.population = tested.classes, self.source.n_filled
-        counts = {
-            str(name): n for name, n in tested.counts[self.target].items() if name is not None
-        }
-        self.values = [Value(name, n, True, False) for name, n in counts.items()]
+            note = "Not shown while you label, because its name or cells may give the label away: "
+            self.notes = [*tested.notes, f"{note}{named_columns(revealing)}."]
+        self.classes = tested.classes
+        self.population = self.source.n_filled
+        self.values = [
+            Value(str(label), n_rows, is_label=True, is_doubtful=False)
+            for label, n_rows in tested.counts[self.target].items()
+            if label is not None
+        ]
 
-    def options_with(
-        self, audit: Path | None, checked: Path | None, error: float | None
-    ) -> JudgeOptions:
-        """Make the options of ``chary judge``, with the sheet that may be looked at."""
-        return JudgeOptions.like(self.options, audit=audit, error=error)
-
-    def check_sheet(self, filling: Filling) -> None:
-        """Nothing to do: it is checked where the answers are read."""
+    @property
+    def command_options(self) -> JudgeOptions:
+        """The options of ``chary judge``, which does the same."""
+        return JudgeOptions.like(self.options)
 
     def draw(self, path: Path, k: int) -> None:
-        """Draw a sheet of random rows, or enlarge the one that is there."""
-        draw_to_judge(self.source, path, JudgeOptions.like(self.options), k)
+        """Draw a sheet of random rows, or enlarge the sheet at ``path``."""
+        draw_to_judge(self.source, path, self.command_options, k)
 
-    def stopping(self, filling: Filling, alone: LabeledTable | None) -> Stopping | None:
-        """What says when there are enough answers; None as long as there are no labels to compare with."""
+    def stopping(self, filling: Filling, unaudited: LabeledTable | None) -> Stopping:
+        """Compare the answers with the labels under test."""
         numbers = [row.number for row in filling.rows]
         return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
-    def run(
-        self, options: JudgeOptions, progress: Progress, diagnosed: Callable[[Any], None]
-    ) -> JudgedTable:
-        """Label or judge, as the command does with the same options."""
+    def run(self, options: JudgeOptions, progress: Progress, diagnosed: Diagnosed) -> JudgedTable:
+        """Judge the labels, as ``chary judge`` does."""
         progress("Judging the labels")
-        error = None if options.confidence is None else options.error
-        return judge_table(self.source, options.audit, replace(options, error=error))
+        return judge_table(self.source, options.audit, options)
 
-    def writers(self, result: JudgedTable) -> Mapping[str, Writer]:
-        """How to write each output, the table last."""
-        report = lambda stream: _write_page(render_judged(summarize_judged(result)), stream)  # noqa: E731
-        if result.accepted is None:
-            return {"report": report}
-        return {
-            "report": report,
-            "labels": lambda stream: write_table(self.table, {ACCEPT: result.accepted}, stream),
+    def writers(self, result: JudgedTable) -> dict[str, Writer]:
+        """Return what writes each output, the table last."""
+        writers: dict[str, Writer] = {
+            "report": lambda stream: _write_page(render_judged(summarize_judged(result)), stream)
         }
+        if result.accepted is not None:
+            accepted = {ACCEPT: result.accepted}
+            writers["labels"] = lambda stream: write_table(self.table, accepted, stream)
+        return writers
 
-    def shown(self, result: JudgedTable | None) -> tuple[pl.DataFrame, list[str]]:
-        """The whole table with what was found, and the columns to show first."""
-        accepted, frame = None if result is None else result.accepted, self.table.frame
-        if accepted is not None:
-            frame = frame.with_columns(pl.Series(ACCEPT, accepted))
-        return frame, [*self.options.labels, *filter(None, [self.options.confidence]), ACCEPT]
+    def shown(self, result: JudgedTable | None) -> pl.DataFrame:
+        """Return the whole table, with labels, confidence and new column in front."""
+        frame = self.table.frame
+        if result is not None and result.accepted is not None:
+            frame = frame.with_columns(pl.Series(ACCEPT, result.accepted))
+        return _in_front([*self.options.labels, self.options.confidence or "", ACCEPT], frame)
 
 
 Job = LabelJob | JudgeJob | ChooseJob
 
 
 def job_of(table: Table, options: ReviewOptions) -> Job:
-    """What these options ask for."""
+    """Choose the job that the options ask for."""
     if options.labels:
         return JudgeJob(table, options)
-    return ChooseJob(table, options) if options.target is None else LabelJob(table, options)
+    if options.target is None:
+        return ChooseJob(table, options)
+    return LabelJob(table, options)
+
+
+def _in_front(names: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
+    """Move columns to the front; a name that no column has is passed over."""
+    columns = [name for name in names if name in frame.columns]
+    return frame[list(dict.fromkeys([*columns, *frame.columns]))]
 
 
 def _write_page(page: str, stream: BinaryIO) -> None:
+    """Write HTML; half of a character pair, which UTF-8 lacks, is spelled out."""
     stream.write(page.encode("utf-8", "backslashreplace"))

@@ -582,8 +582,8 @@ async function reviewPage() {
 
   const effectOf = (effect) => make("span", { class: effect >= 0 ? "for" : "against" }, effect >= 0 ? "for it " : "against it ", "●".repeat(Math.min(3, Math.max(1, Math.ceil(Math.abs(effect))))));
 
-  const rowAt = (parameters) => ask(`/api/doubt?${new URLSearchParams(parameters)}`);
-  const { give, current, showRow } = await rowPage("/api/doubt", {
+  const rowAt = (parameters) => ask(`/api/review?${new URLSearchParams(parameters)}`);
+  const { give, current, showRow } = await rowPage("/api/review", {
     render,
     number: (row) => row.number,
     where: (row) => ({ row: row.number }),

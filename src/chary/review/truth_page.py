@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from chary.audit.answers import Audit
 from chary.audit.judge import JudgedTable
@@ -20,7 +19,8 @@ from chary.report import (
     summarize,
     summarize_judged,
 )
-from chary.review.state import ConflictError, Workbench
+from chary.review.errors import ConflictError
+from chary.review.workbench import Body, Query, Workbench
 from chary.tables import TableError
 from chary.tables.table import ACCEPT
 
@@ -59,20 +59,15 @@ class NotYetPage(TypedDict):
     why_not: str
 
 
-def truth_page(bench: Workbench, query: Mapping[str, str]) -> TruthPage | NotYetPage:
+def truth_page(bench: Workbench, query: Query) -> TruthPage | NotYetPage:
     """Tell how many labels are right, and which can be accepted."""
     result = bench.result
-    audit: Audit | None = None
-    figures_of: Callable[[Any], TruthFigures] = truth_of_labels
-    if isinstance(result, JudgedTable):
-        audit = result
-        figures_of = truth_of_judged
-    elif result is not None:
-        audit = result.audit
-    if audit is None or bench.given().options.audit is None:
+    # A judged table is an audit itself.
+    audit: Audit | None = getattr(result, "audit", result)
+    if audit is None or bench.inputs().options.audit is None:
         return {"ready": False, "why_not": NOT_YET}
 
-    figures: TruthFigures = bench.view("truth", lambda: figures_of(result))
+    figures: TruthFigures = bench.view("truth", lambda: _truth_of(result))
     sentences = figures["sentences"]
     unfinished = ""
     if audit.answers.is_unfinished:
@@ -94,7 +89,7 @@ def truth_page(bench: Workbench, query: Mapping[str, str]) -> TruthPage | NotYet
     }
 
 
-def accept(bench: Workbench, body: Mapping[str, Any]) -> TruthPage | NotYetPage:
+def accept(bench: Workbench, body: Body) -> TruthPage | NotYetPage:
     """Choose the error allowed among labels to accept; None: accept none."""
     error = body.get("error")
     if error is not None:
@@ -109,6 +104,13 @@ def accept(bench: Workbench, body: Mapping[str, Any]) -> TruthPage | NotYetPage:
             )
     bench.choose_error(error)
     return truth_page(bench, {})
+
+
+def _truth_of(result: LabeledTable | JudgedTable) -> TruthFigures:
+    """Tell how good labels are."""
+    if isinstance(result, JudgedTable):
+        return truth_of_judged(result)
+    return truth_of_labels(result)
 
 
 def truth_of_labels(result: LabeledTable) -> TruthFigures:

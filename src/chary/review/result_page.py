@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from chary.options import JudgeOptions
-from chary.review.audit import text_of
-from chary.review.state import ConflictError, NotHereError, Workbench
-from chary.review.truth import truth_page
+from chary.review.errors import ConflictError, NotHereError
+from chary.review.files import FileStatus
+from chary.review.row_to_label import text_of
+from chary.review.truth_page import truth_page
+from chary.review.workbench import Body, Query, Workbench
 
 N_ROWS = 50  # rows that are shown
 _N_COLUMNS = 300
@@ -25,45 +24,40 @@ class ResultPage(TypedDict):
     numeric: list[bool]  # by column
     rows: list[list[str]]
     total: int  # rows of the table
-    files: list[dict[str, Any]]
+    files: list[FileStatus]
     command: str
     quality: str
     stale: bool
 
 
-def result_page(bench: Workbench, query: Mapping[str, str]) -> ResultPage:
+def result_page(bench: Workbench, query: Query) -> ResultPage:
     """Show the files, the command that makes them, and the first rows."""
     job = bench.job
     result = bench.result
-    frame, first_columns = bench.view("shown", lambda: job.shown(result))
-    columns_in_order = dict.fromkeys([*first_columns, *frame.columns])
-    columns = [name for name in columns_in_order if name in frame.columns][:_N_COLUMNS]
-    first_rows = frame.select(columns).head(N_ROWS)
+    whole = bench.view("shown", lambda: job.shown(result))
+    shown = whole[:N_ROWS, :_N_COLUMNS]
     rows = []
-    for cells in first_rows.rows():
+    for cells in shown.rows():
         rows.append([text_of(cell, _N_CHARACTERS) for cell in cells])
 
-    # Without a confidence no row is accepted, so the command says nothing of an error.
-    options = bench.given().options
-    if isinstance(options, JudgeOptions) and options.confidence is None:
-        options = replace(options, error=None)
+    options = bench.inputs().options
     truth = truth_page(bench, {})
     quality = f"{truth['headline']}." if truth["ready"] else truth["why_not"]
     writers = {} if result is None else job.writers(result)
     return {
-        "columns": columns,
-        "more_columns": frame.width - len(columns),
-        "numeric": [dtype.is_numeric() for dtype in first_rows.dtypes],
+        "columns": shown.columns,
+        "more_columns": whole.width - shown.width,
+        "numeric": [dtype.is_numeric() for dtype in shown.dtypes],
         "rows": rows,
-        "total": frame.height,
-        "files": bench.outputs.files(writers, bench.files_made_of),
+        "total": whole.height,
+        "files": bench.outputs.status(writers, bench.files_content),
         "command": options.command(job.files),
         "quality": quality,
         "stale": bench.is_stale,
     }
 
 
-def write(bench: Workbench, body: Mapping[str, Any]) -> dict[str, Any]:
+def write(bench: Workbench, body: Body) -> dict[str, str]:
     """Write the files, over those of other programs only if that is allowed."""
     if bench.result is None:
         raise ConflictError("There is nothing to write yet; it is being learned.")

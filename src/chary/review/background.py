@@ -1,0 +1,100 @@
+"""Work in a thread behind the pages: what was asked for last counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock, Thread
+from typing import TypedDict
+
+from chary.report import Pace, Progress
+from chary.review.errors import page_sentence
+
+
+class Work(TypedDict):
+    """What a page shows of the work in the background."""
+
+    running: bool
+    step: str
+    share: float  # of the work that is done
+    left: str  # how far it is, and how long it still takes
+    error: str  # of the last work
+
+
+class Superseded(Exception):  # noqa: N818 - no error
+    """Other work was asked for; this is not wanted any more."""
+
+
+class Background:
+    """A thread that does the work asked for last.
+
+    A task is called with ``progress`` and names each step as it begins. Once other work was asked
+    for, ``progress`` raises ``Superseded``, which ends the task. A task returns nothing: it hands
+    over its result by itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # guards the fields below
+        self._turn = Lock()  # held by the task at work: one at a time
+        self._ticket = 0  # of the work asked for last
+        self._thread: Thread | None = None
+        self.running = False
+        self._step = ""
+        self._error = ""
+        self._pace = Pace()
+
+    def start(self, task: Callable[[Progress], None]) -> None:
+        """Do a task as soon as possible, in place of the task at work."""
+        with self._lock:
+            self._ticket += 1
+            self.running = True
+            self._step = "Waiting"
+            self._error = ""
+            self._pace = Pace()
+            self._thread = Thread(target=self._work, args=(task, self._ticket), daemon=True)
+            self._thread.start()
+
+    def view(self) -> Work:
+        """Return what a page shows."""
+        with self._lock:
+            return {
+                "running": self.running,
+                "step": self._step,
+                "share": self._pace.share,
+                "left": self._pace.words,
+                "error": self._error,
+            }
+
+    def close(self, patience: float = 5.0) -> None:
+        """Drop the task at work, and wait at most ``patience`` seconds until it ends.
+
+        A thread that is in compiled code when Python ends can take the process down with it, exit
+        code and all.
+        """
+        with self._lock:
+            self._ticket += 1
+        if self._thread is not None:
+            self._thread.join(patience)
+
+    def _work(self, task: Callable[[Progress], None], ticket: int) -> None:
+        """Do a task when its turn comes, unless other work was asked for."""
+
+        def progress(step: str) -> None:
+            with self._lock:
+                if ticket != self._ticket:
+                    raise Superseded
+                self._pace.step(step)
+                self._step = step
+
+        error = ""
+        with self._turn:
+            try:
+                progress("Waiting")
+                task(progress)
+            except Superseded:
+                return
+            except Exception as problem:
+                error = page_sentence(problem)
+            with self._lock:
+                if ticket == self._ticket:
+                    self.running = False
+                    self._error = error

@@ -1,0 +1,54 @@
+"""Errors of the pages, and every error as one sentence in the words of a page."""
+
+from __future__ import annotations
+
+from chary._words import Parameter, Step, shown
+from chary.tables import TableError
+
+# What a column can be taken for on the page, and the option that says so.
+KINDS = {
+    "number": "numeric",
+    "category": "categorical",
+    "text": "text",
+    "identifier": "identifier",
+    "leave out": "drop",
+}
+# Where on the pages a parameter is chosen.
+PLACES = {"error": "the error on the page Truth"}
+PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()}
+
+
+class ConflictError(TableError):
+    """Something has changed meanwhile; the page should show it as it is now."""
+
+
+class NotHereError(TableError):
+    """A page, a file or an address that this job does not have, or not yet."""
+
+
+def page_sentence(error: BaseException) -> str:
+    """Say what went wrong in the words of a page: no parameter of Python, no option.
+
+    >>> page_sentence(TableError("Too many columns; choose ", Parameter("drop"), "."))
+    'Too many columns; choose the kind “leave out” on the page Start.'
+    >>> page_sentence(ZeroDivisionError("division by zero"))
+    'A mistake in chary itself (ZeroDivisionError: division by zero); please report it.'
+    """
+    if isinstance(error, MemoryError):
+        return "The table does not fit into memory; leave columns out on the page Start."
+    if not isinstance(error, (ValueError, OSError)):
+        return f"A mistake in chary itself ({type(error).__name__}: {error}); please report it."
+    if isinstance(error, TableError):
+        return "".join(_in_words(part) for part in error.args)
+    return str(error)
+
+
+def _in_words(part: str | Parameter | Step) -> str:
+    """Say where on the pages a parameter is chosen; a text or a step is in plain words already."""
+    if not isinstance(part, Parameter):
+        return str(part)
+    setting = part.name.replace("_", " ")
+    place = PLACES.get(part.name, f"the setting “{setting}”, when the page is started")
+    if part.value is None:
+        return place
+    return f"{place}: {shown(part.value)}"

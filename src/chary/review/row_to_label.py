@@ -1,0 +1,86 @@
+"""One row to label: its cells, the keys of the classes, and the answer that comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TypedDict
+
+from chary._words import shown
+from chary.audit.filling import CLASS_KEYS
+from chary.audit.sheet import SKIPPED
+from chary.review.workbench import Query
+from chary.tables import TableError, cell_words, is_marker, is_no_answer
+
+MOST_CHARACTERS = 10_000  # of a cell
+_LONGEST_ANSWER = 200  # characters
+
+
+class Field(TypedDict):
+    """A cell as a person reads it."""
+
+    name: str
+    text: str
+
+
+class ClassKey(TypedDict):
+    """A class and the key that stands for it."""
+
+    key: str  # empty if there are more classes than keys: such a class is chosen by its name
+    name: str
+
+
+def fields_of(cells: Mapping[str, Any], columns: Sequence[str]) -> list[Field]:
+    """Show the cells of some columns, in their order."""
+    return [{"name": name, "text": text_of(cells[name])} for name in columns]
+
+
+def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:
+    """Show a cell as text; a long one is cut."""
+    text = cell_words(value)
+    if len(text) <= most:
+        return text
+    return f"{text[:most]} … ({len(text) - most:,} more characters)"
+
+
+def keys_of(classes: Sequence[str]) -> list[ClassKey]:
+    """Give each class a key, as long as there are keys."""
+    keys = CLASS_KEYS[: len(classes)]
+    pairs = zip_longest(keys, classes, fillvalue="")
+    return [{"key": key, "name": name} for key, name in pairs]
+
+
+def checked_answer(answer: Any, classes: Sequence[str], markers: Sequence[str]) -> str:
+    """Return an answer that can be written: a class, perhaps a new one, a skip, or nothing.
+
+    Nothing takes an answer back. A new class must not look like a missing answer.
+    """
+    if not isinstance(answer, str) or len(answer) > _LONGEST_ANSWER:
+        raise TableError(f"An answer is a text of at most {_LONGEST_ANSWER} characters.")
+    if answer in (*classes, "", SKIPPED):
+        return answer
+    name = " ".join(answer.split())
+    is_class = name.isprintable() and name and not is_no_answer(name)
+    if not is_class or is_marker(name, markers):
+        raise TableError(f"{shown(answer)} means no label; skip the row instead, or name a class.")
+    return name
+
+
+def number_in(query: Query, name: str, most: int) -> int | None:
+    """Read a row, from 1 to ``most``, from the address of a request; None if it names none."""
+    text = query.get(name)
+    if not text:
+        return None
+    # Python refuses to read a number of very many digits.
+    is_number = text.isdecimal() and len(text) < 10
+    number = int(text) if is_number else whole_number(text)
+    if not 1 <= number <= most:
+        raise TableError(f"There are rows 1 to {most:,}.")
+    return number
+
+
+def whole_number(value: Any) -> int:
+    """Return a whole number from a request; refuse anything else."""
+    if type(value) is not int:  # True is an int, too
+        raise TableError("How many, or which one, is a whole number.")
+    return value

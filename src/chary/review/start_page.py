@@ -1,0 +1,193 @@
+"""The page Start: the target, its classes, the columns and the bias; and what to do next."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from chary.report import DiagnosedSummary, as_data
+from chary.report.labels_summary import ColumnSummary
+from chary.review.audit_page import AuditProgress, DrawPlan, plan_draw, progress_of
+from chary.review.background import Work
+from chary.review.errors import KINDS
+from chary.review.jobs import CHOOSE, JUDGE, LABEL, ChooseJob, ColumnChoice
+from chary.review.workbench import Body, Query, Workbench, kinds_of
+from chary.tables import MAX_CLASSES, TableError, Value
+
+
+class ColumnRow(ColumnSummary):
+    """A column, how it was read, and what can be chosen."""
+
+    examples: list[str]
+    chosen: str | None  # one of ``KINDS``
+
+
+class StartPage(TypedDict):
+    """What the page shows once the labels are chosen."""
+
+    columns: list[ColumnRow]
+    kinds: list[str]
+    values: list[Value]  # each as a dict
+    rows: int
+    labelled: int
+    notes: list[str]
+    diagnosis: DiagnosedSummary | None
+    planned: DrawPlan
+
+
+class ChoosePage(TypedDict):
+    """What the page shows until the labels are chosen."""
+
+    columns: list[ColumnChoice]
+    target: str
+    task: str
+    values: list[Value]  # each as a dict
+    more: int  # values beyond those shown
+    rows: int
+    notes: list[str]
+
+
+class NextPage(TypedDict):
+    """What to do next, and where."""
+
+    page: str
+    words: str
+
+
+class Overview(TypedDict):
+    """What every page shows."""
+
+    kind: str
+    version: int
+    work: Work
+    audit: AuditProgress | None
+    learned: bool
+    stale: bool
+    notices: list[str]
+    next: NextPage
+
+
+def start_page(bench: Workbench, query: Query) -> StartPage | ChoosePage:
+    """Show how the table was read, and what can be chosen."""
+    job = bench.job
+    if isinstance(job, ChooseJob):
+        return _choose_page(job, query.get("target", ""))
+    return {
+        "columns": _columns(bench),
+        "kinds": list(KINDS),
+        "values": as_data(job.values),
+        "rows": job.table.frame.height,
+        "labelled": sum(value.rows for value in job.values if value.is_label),
+        "notes": [*job.table.notes, *job.notes],
+        "diagnosis": bench.diagnosis,
+        "planned": plan_draw(job.population),
+    }
+
+
+def _choose_page(job: ChooseJob, target: str) -> ChoosePage:
+    """Show the columns that may hold the labels, and the values of one."""
+    options = job.options
+    if not target:
+        target = "".join(options.labels[:1]) or options.target or ""
+    values = job.values_of(target) if target else []
+    return {
+        "columns": job.columns_to_choose(),
+        "target": target,
+        "task": JUDGE if options.labels else LABEL,
+        "values": as_data(values[:MAX_CLASSES]),
+        "more": len(values[MAX_CLASSES:]),
+        "rows": job.table.frame.height,
+        "notes": list(job.table.notes),
+    }
+
+
+def choose_kind(bench: Workbench, body: Body) -> StartPage | ChoosePage:
+    """Choose what a column holds; learning begins anew."""
+    bench.choose_kind(body.get("column"), body.get("kind"))
+    return start_page(bench, {})
+
+
+def choose_labels(bench: Workbench, body: Body) -> StartPage | ChoosePage:
+    """Choose the target, which of its values are labels, and what to do with them."""
+    column = body.get("target")
+    task = body.get("task")
+    unlabeled = _texts_in(body, "unlabeled")
+    classes = _texts_in(body, "classes")
+    if not isinstance(column, str) or task not in (LABEL, JUDGE):
+        raise TableError("The choice is not valid.")
+
+    chosen: dict[str, Any] = {"target": column, "labels": (), "confidence": None}
+    if task == JUDGE:
+        chosen = {"target": None, "labels": (column,)}
+    bench.choose_labels(column, unlabeled=unlabeled, classes=classes, **chosen)
+    return start_page(bench, {})
+
+
+def relearn(bench: Workbench, body: Body) -> Overview:
+    """Learn from all answers, in the background."""
+    bench.learn()
+    return overview(bench, {})
+
+
+def _texts_in(body: Body, name: str) -> tuple[str, ...]:
+    """Return a list of texts from a request; refuse anything else."""
+    texts = body.get(name, [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise TableError("The choice is not valid.")
+    return tuple(texts)
+
+
+def _columns(bench: Workbench) -> list[ColumnRow]:
+    """List the columns that are not hidden; how they were read is known after the diagnosis."""
+    columns_read: dict[str, ColumnSummary] = {}
+    if bench.diagnosis is not None:
+        columns_read = {column["name"]: column for column in bench.diagnosis["columns"]}
+    chosen_kinds = kinds_of(bench.options)
+    rows: list[ColumnRow] = []
+    for name, examples in bench.job.examples.items():
+        unread: ColumnSummary = {
+            "name": name,
+            "kind": "",
+            "used": True,
+            "note": "",
+            "doubtful": False,
+        }
+        column = columns_read.get(name, unread)
+        rows.append({**column, "examples": examples, "chosen": chosen_kinds.get(name)})
+    return rows
+
+
+# ------------------------------------------------------------ what every page shows
+
+
+def overview(bench: Workbench, query: Query) -> Overview:
+    """Show how far audit, learning and files are."""
+    filling = bench.sheets.audit
+    state: Overview = {
+        "kind": bench.job.kind,
+        "version": bench.version,
+        "work": bench.background.view(),
+        "audit": None if filling is None else progress_of(filling, bench.rule),
+        "learned": bench.result is not None,
+        "stale": bench.is_stale,
+        "notices": bench.notices,
+        "next": {"page": "/", "words": "Choose the labels"},
+    }
+    if bench.job.kind != CHOOSE:
+        state["next"] = next_page(state)
+    return state
+
+
+def next_page(state: Overview) -> NextPage:
+    """Say what to do next, in a few words, and on which page."""
+    audit = state["audit"]
+    if audit is None:
+        return {"page": "/", "words": "Draw random rows to label"}
+    if audit["left"]:
+        rows = "row" if audit["left"] == 1 else "rows"
+        return {"page": "/audit", "words": f"Label {audit['left']:,} more random {rows}"}
+    if state["work"]["running"]:
+        return {"page": "/truth", "words": "Wait for the result of the audit"}
+    if state["stale"] or not state["learned"]:
+        page = "/review" if state["kind"] == LABEL else "/truth"
+        return {"page": page, "words": "Learn from your answers"}
+    return {"page": "/truth", "words": "See how many labels are right"}

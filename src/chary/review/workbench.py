@@ -1,0 +1,300 @@
+"""The state behind the pages: the table, the answers, what was chosen, and the last result.
+
+Several threads use it at once. A lock is held while something is looked up or written down. What
+takes long, learning and writing the results, is done in the background without the lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, NamedTuple
+
+from chary._words import shown
+from chary.labelling import LabeledTable
+from chary.labelling.diagnose import DiagnosedTable
+from chary.options import JudgeOptions, LabelOptions, ReviewOptions
+from chary.report import DiagnosedSummary, Progress, summarize_diagnosis
+from chary.review.background import Background
+from chary.review.errors import KINDS, ConflictError
+from chary.review.files import Outputs
+from chary.review.jobs import CHOOSE, LABEL, ChooseJob, Job, job_of
+from chary.review.sheets import Sheets
+from chary.tables import (
+    TableError,
+    UndecidedError,
+    column_named,
+    flattened,
+    open_source,
+    require_writable,
+    state_of,
+)
+
+# When the interval of an audit is shown: at the end, or all along.
+PLANNED = "planned"
+LIVE = "live"
+FEWEST_ANSWERS = 2  # that an audit can be made of
+
+Query = Mapping[str, str]  # what the address of a request says
+Body = Mapping[str, Any]  # what a request sends
+# Answers a request: takes the workbench and query or body, returns what to show.
+Page = Callable[["Workbench", Any], Mapping[str, Any]]
+
+
+def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
+    """Read a table, and go on with the sheets beside it."""
+    if "-" in paths:
+        raise TableError(
+            "A page needs a table that it can read again; save standard input in a file first."
+        )
+    source = open_source(list(paths), reserved=(), **options.reading)
+    if options.labels:
+        source = flattened(source)
+    table = source.read()
+    require_writable(table)
+    for column in kinds_of(options):
+        column_named(table, column)
+    try:
+        return Workbench(job_of(table, options))
+    except UndecidedError:  # a person decides on the page which values are labels
+        return Workbench(ChooseJob(table, options))
+
+
+class Inputs(NamedTuple):
+    """What there is to learn from."""
+
+    options: LabelOptions | JudgeOptions  # with the sheets to learn from
+    content: object  # changes if the result may change
+
+
+class Workbench:
+    """The state behind the pages; nothing is learned before ``learn``."""
+
+    def __init__(self, job: Job) -> None:
+        self.lock = RLock()
+        self._writing = Lock()  # held while results are written
+        self.background = Background()
+        # The files of the table as they were read.
+        self._states = {}
+        for file in job.table.files:
+            path = Path(file).absolute()
+            self._states[path] = state_of(path)
+        self.version = 0  # changes with anything that a page shows
+        self._start_job(job)
+
+    def _start_job(self, job: Job) -> None:
+        """Begin a job, with nothing learned."""
+        self.job: Any = job  # a ``ChooseJob`` has the page Start only
+        self.paths = job.paths
+        self.sheets = Sheets(job)
+        self.outputs = Outputs(job.paths._asdict())
+        self.result: Any = None  # LabeledTable or JudgedTable
+        self.learned_from: object = None  # the content of the result's inputs
+        # Labels learned without the audit, which a live interval compares the answers with.
+        self.unaudited: LabeledTable | None = None
+        self.diagnosis: DiagnosedSummary | None = None
+        self._views: dict[str, Any] = {}  # what pages computed from the result
+        self.version += 1
+
+    # ------------------------------------------------------------ what was given
+
+    @property
+    def options(self) -> ReviewOptions:
+        """What was typed, and chosen on the page."""
+        return self.job.options
+
+    @property
+    def rule(self) -> str:
+        """When the interval of the audit is shown."""
+        filling = self.sheets.audit
+        return LIVE if filling is not None and filling.origin.stopped else PLANNED
+
+    @property
+    def notices(self) -> list[str]:
+        """What a person should know, a sentence each."""
+        notices = self.sheets.notices
+        if self._trouble:
+            notices.append(self._trouble)
+        return notices
+
+    def inputs(self, audited: bool = True) -> Inputs:
+        """Return what there is to learn from.
+
+        The audit counts once its result may be seen: when it is complete, or from the start if it
+        is live. Without ``audited`` it never counts.
+        """
+        options = replace(self.job.command_options, error=None)
+        checked = self.sheets.checked_rows()
+        answers = self._audit_answers() if audited else []
+        content = options, checked, answers
+        if checked:
+            options = replace(options, checked=self.paths.check)
+        if answers:
+            error = self.options.error if self.job.has_confidence else None
+            options = replace(options, audit=self.paths.audit, error=error)
+        return Inputs(options, content)
+
+    def _audit_answers(self) -> list[str]:
+        """Return the answers of the audit; none if its result may not be seen yet."""
+        filling = self.sheets.audit
+        if filling is None or filling.n_answered < FEWEST_ANSWERS:
+            return []
+        if filling.n_left and not filling.origin.stopped:
+            return []
+        return filling.answers
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether answers or settings are newer than the result."""
+        return self.result is not None and self.inputs().content != self.learned_from
+
+    def choose_labels(self, column: str, **changes: Any) -> None:
+        """Choose the column that holds the labels, and learn."""
+        # A column of labels is not left out, nor of any kind.
+        options = with_kind(self.options, column, None)
+        self._start_job(job_of(self.job.table, replace(options, **changes)))
+        self.learn()
+
+    def choose_kind(self, column: Any, kind: Any) -> None:
+        """Take a column for another kind, or with None for what it looks like; learn again."""
+        if column not in self.job.columns:
+            raise TableError(f"The table has no column {shown(column)}.")
+        if kind not in (None, *KINDS):
+            raise TableError(f"A column is one of {', '.join(KINDS)}, and not {shown(kind)}.")
+        self.job.options = with_kind(self.options, column, kind)
+        self.unaudited = None
+        self.learn()
+
+    def choose_error(self, error: float | None) -> None:
+        """Choose the error that is allowed among accepted labels; the labels stay."""
+        self.job.options = replace(self.options, error=error)
+        self.version += 1
+        if not isinstance(self.result, LabeledTable):
+            self.learn()
+            return
+        self._apply_error()
+        if not self.background.running:
+            self.background.start(self._write)
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on if a file of the table was changed."""
+        if self._trouble:
+            raise ConflictError(self._trouble)
+
+    @property
+    def _trouble(self) -> str:
+        """Which file of the table was changed, if any."""
+        for path, state in self._states.items():
+            if state_of(path) != state:
+                return (
+                    f"{path.name} was changed since it was read; nothing more is written until "
+                    "this page is started again."
+                )
+        return ""
+
+    # ------------------------------------------------------------ what is learned
+
+    def learn(self) -> None:
+        """Learn from all inputs in the background, in place of the work at hand."""
+        self.version += 1
+        if self.job.kind != CHOOSE:
+            self.background.start(self._learn)
+
+    def _learn(self, progress: Progress) -> None:
+        """Learn, and write the result."""
+        with self.lock:
+            job = self.job
+            inputs = self.inputs()
+            runs = [inputs]
+            # A live interval compares the answers with labels that were learned without them.
+            has_audit = inputs.options.audit is not None
+            if has_audit and self.rule == LIVE and self.unaudited is None:
+                runs = [self.inputs(audited=False), inputs]
+
+        def diagnosed(diagnosis: DiagnosedTable) -> None:
+            summary = summarize_diagnosis(diagnosis)
+            with self.lock:
+                progress("Learning")
+                self.diagnosis = summary
+                self.version += 1
+
+        for options, content in runs:
+            # Labels cannot be judged without an audit.
+            if job.kind == LABEL or options.audit is not None:
+                self._adopt(progress, job.run(options, progress, diagnosed), content)
+        if self.result is not None:
+            self._write(progress)
+
+    def _adopt(self, progress: Progress, result: Any, content: object) -> None:
+        """Show a result from now on, unless other work was asked for."""
+        with self.lock:
+            progress("Looking at the labels")
+            self.result = result
+            self.learned_from = content
+            self._views = {}
+            if isinstance(result, LabeledTable) and result.audit is None:
+                self.unaudited = result
+            self._apply_error()
+            self.version += 1
+
+    def _apply_error(self) -> None:
+        """Mark the labels that can be accepted at the error chosen now."""
+        if isinstance(self.result, LabeledTable) and self.result.audit is not None:
+            self.result = self.result.at_error(self.options.error)
+            self._views = {}
+
+    def view(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what a page makes of the result, computed once for each result."""
+        if name not in self._views:
+            self._views[name] = make()
+        return self._views[name]
+
+    # ------------------------------------------------------------ what is written
+
+    @property
+    def files_content(self) -> object:
+        """What the files depend on."""
+        return self.learned_from, self.options.error
+
+    def write_files(self, overwrite: bool = False) -> list[str]:
+        """Write the files that may be written; return the names of the others.
+
+        Answers are taken meanwhile.
+        """
+        with self._writing:
+            with self.lock:
+                writers = self.job.writers(self.result)
+                content = self.files_content
+                outputs = self.outputs
+            if self._trouble:
+                return []
+            return outputs.write(writers, content, overwrite)
+
+    def _write(self, progress: Progress) -> None:
+        """Write the files, as a task in the background."""
+        progress("Writing the files")
+        self.write_files()
+
+    def close(self) -> None:
+        """End the work at hand; a file that is being written is written first."""
+        self.background.close()
+        with self._writing:
+            pass
+
+
+def kinds_of(options: ReviewOptions) -> dict[str, str]:
+    """Return the kind that was chosen for each column, if any."""
+    return {column: kind for kind, name in KINDS.items() for column in getattr(options, name)}
+
+
+def with_kind(options: ReviewOptions, column: str, kind: str | None) -> ReviewOptions:
+    """Choose one kind for a column, or none."""
+    changes: dict[str, Any] = {}
+    for option_kind, name in KINDS.items():
+        columns = [other for other in getattr(options, name) if other != column]
+        if option_kind == kind:
+            columns.append(column)
+        changes[name] = tuple(columns)
+    return replace(options, **changes)
