@@ -35,15 +35,15 @@ POOL, MOST = 2_000, 20
 Judged = dict[str, Any]
 
 ORDERS: dict[str, Callable[[HeldOut], np.ndarray]] = {
-    "probability of the given label, low first": lambda judged: -judged.own,
+    "probability of the given label, low first": lambda judged: -judged.given_probability,
     "log of the ratio of both": lambda judged: (
-        np.log(judged.probability + 1e-9) - np.log(judged.own + 1e-9)
+        np.log(judged.probability + 1e-9) - np.log(judged.given_probability + 1e-9)
     ),
-    "difference of both": lambda judged: judged.probability - judged.own,
+    "difference of both": lambda judged: judged.probability - judged.given_probability,
     "probability of the predicted label": lambda judged: judged.probability,
     "T-similarity": lambda judged: judged.confidence,
     "difference times T-similarity": lambda judged: (
-        (judged.probability - judged.own) * judged.confidence
+        (judged.probability - judged.given_probability) * judged.confidence
     ),
 }
 MARGINS = (0.5, 0.7, 0.8, 0.85, 0.9)
@@ -110,7 +110,9 @@ def _random_rows(table: Features, spec: TableFacts) -> np.ndarray:
 
 def listed(judged: HeldOut, order: np.ndarray, margin: float) -> np.ndarray:
     """The labels that an order and a threshold would list."""
-    wrong = np.flatnonzero(~judged.correct & (judged.probability - judged.own >= margin))
+    wrong = np.flatnonzero(
+        ~judged.correct & (judged.probability - judged.given_probability >= margin)
+    )
     return wrong[np.argsort(-order[wrong], kind="stable")[:MOST]]
 
 
@@ -157,7 +159,7 @@ def _margins(found: list[Judged]) -> Table:
         if share:
             grid.add_column("of those swapped", justify="right")
     rules = {
-        f"{margin}": lambda judged, margin=margin: listed(judged, -judged.own, margin)
+        f"{margin}": lambda judged, margin=margin: listed(judged, -judged.given_probability, margin)
         for margin in MARGINS
     }
     for name, rule in {**rules, "chary (0.85)": suspect_labels}.items():

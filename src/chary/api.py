@@ -701,7 +701,7 @@ class Result(_Reported):
             "chary_row": pl.Series(table.numbers(suspect.rows) + 1),
             "chary_held_out": pl.Series(held_out, dtype=pl.String),
             "chary_probability": pl.Series(np.round(suspect.probability, 4)),
-            "chary_given_probability": pl.Series(np.round(suspect.own, 4)),
+            "chary_given_probability": pl.Series(np.round(suspect.given_probability, 4)),
         }
         return extended(self.data, table, added, rows=suspect.rows)
 

@@ -161,7 +161,7 @@ def test_rows_can_be_taken_in_another_order():
     X, _ = table(40)
     y = (X[:, 0] > 0).astype(int)
     judged = hold_out_folds(Confident(), X, y, [np.arange(10), np.arange(10, 20)])
-    turned = judged.part(np.arange(20)[::-1])
+    turned = judged.subset(np.arange(20)[::-1])
     for name in judged._fields:
         np.testing.assert_array_equal(getattr(turned, name), getattr(judged, name)[::-1])
 
@@ -212,31 +212,10 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def test_rows_of_a_fold_can_be_kept_out_of_training_altogether():
-    class Counting(LogisticRegression):
-        seen = []  # noqa: RUF012
-
-        def fit(self, X, y):
-            self.seen.append(len(y))
-            return super().fit(X, y)
-
-    X, y = np.arange(12.0)[:, None], np.array([0, 1] * 6)
-    folds = [np.array([0, 1, 2]), np.array([5])]
-    judged = hold_out_folds(Counting(), X, y, folds, transductive=False)
-    assert Counting.seen == [9, 11]
-    assert len(judged.correct) == 4
-    network = DiverseEnsembleClassifier(n_steps=5, random_state=0)
-    alone = network.fit(X[1:], y[1:]).predict_proba(X[:1]).max()
-    assert (
-        hold_out_folds(network, X, y, [np.array([0])], transductive=False).probability[0] == alone
-    )
-    assert hold_out_folds(network, X, y, [np.array([0])]).probability[0] != alone
-
-
 def test_the_balanced_share_is_the_mean_over_the_classes():
     given = np.array(["a"] * 8 + ["b"] * 2)
     judged = HeldOut(np.array(["a"] * 10), given == "a", np.ones(10), np.ones(10), given)
     assert judged.balanced == 0.5
-    assert judged.part(np.array([0, 1, 9])).balanced == 0.5
-    assert judged.part(np.array([0, 1])).balanced == 1
+    assert judged.subset(np.array([0, 1, 9])).balanced == 0.5
+    assert judged.subset(np.array([0, 1])).balanced == 1
     assert HeldOut(given[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)).balanced is None

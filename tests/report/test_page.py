@@ -162,7 +162,11 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
     assert 'id="second_look"' not in page_of(result)
     labeled = np.flatnonzero(result.labels.labeled)
     k = len(labeled)
-    far = {"probability": np.full(k, 0.99), "own": np.linspace(0.001, 0.1, k), "rows": labeled}
+    far = {
+        "probability": np.full(k, 0.99),
+        "given_probability": np.linspace(0.001, 0.1, k),
+        "rows": labeled,
+    }
     doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
     many = HeldOut(
         *(np.tile(value, 4) for value in doubted)

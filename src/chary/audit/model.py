@@ -196,7 +196,7 @@ def fit_with_audit(
         rows=rows,
         labels=labels.classes[labels.codes[rows]],
         before=predict_held_out(unaudited_model, X, labels, rows),
-        after=after.part(order),
+        after=after.subset(order),
         n_folds=len(folds),
         fold_models=fold_models,
     )

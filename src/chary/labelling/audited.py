@@ -137,7 +137,7 @@ def _keep_if_no_gain(
     by_column = column.predict_held_out(result.fold_models, X, known)
     # The folds are put back into the order of the audited rows.
     order = np.argsort(by_column.rows)[np.argsort(np.argsort(result.rows))]
-    by_column = by_column.part(order)
+    by_column = by_column.subset(order)
     guesses = compare_guesses(column, result.after, by_column, True, defaults)
     if guesses.kept:
         result = replace(result, model=column.keep(result.model), after=by_column)

@@ -46,7 +46,7 @@ class GuessColumn(NamedTuple):
         The models give the confidence, and the labels of rows without a guess.
         """
         folds = [predict_held_out(self.keep(model), X, labels, rows) for model, rows in fold_models]
-        return HeldOut(*(np.concatenate(values) for values in zip(*folds, strict=True)))
+        return HeldOut.of_folds(folds)
 
 
 class GuessFigures(NamedTuple):

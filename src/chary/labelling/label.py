@@ -425,7 +425,7 @@ class LabeledTable(Fit, LabeledRows):
 
         They may be right.
         """
-        return self.held_out.part(suspect_labels(self.held_out, self.defaults))
+        return self.held_out.subset(suspect_labels(self.held_out, self.defaults))
 
     @property
     def audit_size(self) -> int:

@@ -79,10 +79,10 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> NDArray[
     """
     if len(held_out.rows) < defaults.min_held_out:
         return np.zeros(0, dtype=np.intp)
-    is_contradicted = held_out.probability - held_out.own >= defaults.suspect_margin
+    is_contradicted = held_out.probability - held_out.given_probability >= defaults.suspect_margin
     places = np.flatnonzero(~held_out.correct & is_contradicted)
-    suspects = held_out.part(places)
-    order = np.lexsort((suspects.rows, -suspects.probability, suspects.own))
+    suspects = held_out.subset(places)
+    order = np.lexsort((suspects.rows, -suspects.probability, suspects.given_probability))
     return places[order[: defaults.max_suspects]]
 
 

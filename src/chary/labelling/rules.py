@@ -203,7 +203,8 @@ def _losses_without(
     )
 
     def loss(features: NDArray[Any]) -> float:
-        probability = held_out(quick_model, features, labels.subset(rows), random_state=seed).own
+        predictions = held_out(quick_model, features, labels.subset(rows), random_state=seed)
+        probability = predictions.given_probability
         if len(probability) == 0:
             return 0.0
         return float(-np.log(np.maximum(probability, np.finfo(float).tiny)).mean())

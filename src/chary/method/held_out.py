@@ -1,4 +1,4 @@
-"""Cross-validation beside unlabelled rows: labelled rows judged by models that have not seen their labels."""
+"""Cross-validation beside unlabelled rows: models predict labels that they have not seen."""
 
 from __future__ import annotations
 
@@ -21,28 +21,33 @@ _N_FOLDS = 5
 
 
 class HeldOut(NamedTuple):
-    """Labelled rows judged by models that had not seen their labels."""
+    """Held-out labels and what models predict that had not seen them."""
 
     prediction: NDArray[Any]  # (k,)
     correct: NDArray[np.bool_]  # (k,)
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability
-    given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were hidden
-    own: Floats = np.zeros(0)  # (k,) the probability of the label that was given
-    rows: RowNumbers = np.zeros(0, dtype=np.intp)  # (k,) which rows they are
+    given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were held out
+    given_probability: Floats = np.zeros(0)  # (k,)
+    rows: RowNumbers = np.zeros(0, dtype=np.intp)  # (k,) their row numbers
+
+    @classmethod
+    def of_folds(cls, folds: Iterable[HeldOut]) -> HeldOut:
+        """Put the rows of folds one after another."""
+        return cls(*map(np.concatenate, zip(*folds, strict=True)))
 
     @property
     def balanced(self) -> float | None:
-        """The share of right rows of a class, on average over the classes; None where no row was judged."""
+        """Mean over the classes of the share of their rows that are right; None without rows."""
         if not len(self.given):
             return None
         _, codes = np.unique(self.given, return_inverse=True)
         return float(np.mean(np.bincount(codes, self.correct) / np.bincount(codes)))
 
-    def part(self, rows: RowNumbers) -> HeldOut:
-        """Some of these rows, or all in another order."""
-        parts: list[Any] = [value[rows] if len(value) else value for value in self]
-        return HeldOut(*parts)
+    def subset(self, places: RowNumbers) -> HeldOut:
+        """Select rows by their places, in this order."""
+        fields: list[Any] = [values[places] if len(values) else values for values in self]
+        return HeldOut(*fields)
 
 
 def held_out(
@@ -55,21 +60,20 @@ def held_out(
 ) -> HeldOut:
     """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
 
-    Rows of a class with a single label are never judged: without them the class would be unknown.
-    Under selection bias the outcome is optimistic, because all judged rows come from where the
-    labels are. Each model is appended to ``keep``, if there is such a list, with the rows that it
-    judged.
+    Rows of a class with a single label are never held out: without them the class would be unknown.
+    Under selection bias the outcome is optimistic, because all held-out rows come from where the
+    labels are. Each model is appended to the list ``keep``, if there is one, with its rows.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
-    given = np.flatnonzero(labels.labeled)
-    counts = np.bincount(labels.codes[given])
-    judged = given[counts[labels.codes[given]] >= 2]
-    n_folds = int(min(_N_FOLDS, counts[counts >= 2].min(initial=_N_FOLDS)))
-    if len(judged) < 2 or n_folds < 2:
+    counts = labels.class_counts
+    rows = np.flatnonzero(labels.labeled)
+    rows = rows[counts[labels.codes[rows]] >= 2]
+    if len(rows) == 0:
         return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
-    folds = stratified_folds(labels.codes[judged], rng, n_folds)
-    return hold_out_folds(estimator, X, labels, [judged[fold] for fold in folds], keep=keep)
+    n_folds = min(_N_FOLDS, counts[counts >= 2].min())
+    folds = stratified_folds(labels.codes[rows], rng, n_folds)
+    return hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=keep)
 
 
 def hold_out_folds(
@@ -78,11 +82,12 @@ def hold_out_folds(
     y: ArrayLike | Labels,
     folds: Iterable[RowNumbers],
     *,
-    transductive: bool = True,
     initial: Sequence[Any] | None = None,
     keep: list[Any] | None = None,
 ) -> HeldOut:
     """Predict the rows of each fold by a model that has every label but theirs.
+
+    The rows stay in training without their labels.
 
     Parameters
     ----------
@@ -91,11 +96,9 @@ def hold_out_folds(
         those of the fold among them, too.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
-        Missing (or the classifier's marker) where there is no label.
+        Missing (or the classifier's marker) if there is no label.
     folds : iterable of arrays of row numbers
         Labelled rows; those of no fold stay in training throughout.
-    transductive : bool, default=True
-        Whether the rows of a fold stay in training, too, without their labels.
     initial : sequence of fitted classifiers, default=None
         For each fold what a self-training classifier takes in place of its first fit.
     keep : list, default=None
@@ -109,59 +112,63 @@ def hold_out_folds(
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = np.array([[1.0], [2.0], [7.0], [8.0], [9.0]]), np.array(["low", "low", "high", "high", None])
+    >>> X = np.array([[1.0], [2.0], [7.0], [8.0], [9.0]])
+    >>> y = np.array(["low", "low", "high", "high", None])
     >>> hold_out_folds(LogisticRegression(), X, y, [np.array([0, 3]), np.array([2])]).prediction
     array(['low', 'high', 'high'], dtype='<U4')
     """
     labels = encode_for(estimator, y)
-    parts = []
+    predictions = []
     for k, rows in enumerate(folds):
-        if initial is not None:
-            model = clone(estimator).fit(X, labels.without(rows), initial=initial[k])
-        elif transductive:
+        if initial is None:
             model = fit_without(estimator, X, labels, rows)
         else:
-            others = np.setdiff1d(np.arange(len(labels.codes)), rows)
-            model = fit_partly(clone(estimator), safe_indexing(X, others), labels.subset(others))
-        parts.append(predict_held_out(model, X, labels, rows))
+            model = clone(estimator).fit(X, labels.without(rows), initial=initial[k])
+        predictions.append(predict_held_out(model, X, labels, rows))
         if keep is not None:
             keep.append((model, rows))
-    return HeldOut(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return HeldOut.of_folds(predictions)
 
 
 def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
-    """A target with the marker of unlabelled rows that the classifier has; -1 where it knows of none."""
-    return encode(y, unlabeled=last_step(estimator).get_params(deep=False).get("unlabeled", -1))
+    """Encode a target with the classifier's marker of unlabelled rows; -1 if it has none."""
+    params = last_step(estimator).get_params(deep=False)
+    return encode(y, unlabeled=params.get("unlabeled", -1))
 
 
 def fit_without(estimator: Any, X: Any, labels: Labels, rows: RowNumbers) -> Any:
-    """A clone fitted on all labels but those of some rows."""
+    """Fit a clone to all labels but those of some rows."""
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
 def predict_held_out(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> HeldOut:
-    """Predict some labelled rows by a model that was fitted without their labels."""
+    """Predict labelled rows by a model that was fitted without their labels."""
     X_rows = safe_indexing(X, rows)
-    given = labels.classes[labels.codes[rows]]
-    if hasattr(model, "predict_scores"):  # in one pass
+    if hasattr(model, "predict_scores"):  # all in one pass
         probs, confidence = model.predict_scores(X_rows)
         prediction = model.classes_[probs.argmax(axis=1)]
     else:
         prediction = predicted_labels(model, X_rows)
         probs = probabilities(model, X_rows)
         confidence = confidence_of(model, X_rows)
-    known = {name: place for place, name in enumerate(np.asarray(model.classes_).tolist())}
-    places = np.array(
-        [known.get(name, -1) for name in given.tolist()]
-    )  # -1: a class that the model lacks
-    own = np.where(places >= 0, probs[np.arange(len(rows)), places], 0.0)
+
+    given = labels.classes[labels.codes[rows]]
+    # A class that the model does not know has no column, and the probability 0.
+    is_given = given[:, None] == np.asarray(model.classes_)
+    given_probability = np.where(is_given, probs, 0.0).sum(axis=1)
     return HeldOut(
-        prediction, prediction == given, confidence, max_probability(probs), given, own, rows
+        prediction,
+        prediction == given,
+        confidence,
+        max_probability(probs),
+        given,
+        given_probability,
+        rows,
     )
 
 
 def confidence_of(model: Any, X: Any) -> Floats:
-    """The model's own confidence in its predictions, or their probability where it has none."""
+    """Compute the model's confidence in its predictions; without one, their probability."""
     if hasattr(model, "predict_confidence"):
         return model.predict_confidence(X)
     return max_probability(probabilities(model, X))
@@ -170,9 +177,9 @@ def confidence_of(model: Any, X: Any) -> Floats:
 def stratified_folds(
     groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS
 ) -> list[RowNumbers]:
-    """Numbers of the rows judged in each fold, every group dealt out evenly."""
+    """Deal the rows of every group out evenly, and return the row numbers of each fold."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
-    return [test for _, test in splitter.split(np.zeros(len(groups)), groups)]
+    return [test for _, test in splitter.split(groups, groups)]
 
 
 class LabeledStratifiedKFold(StratifiedKFold):
@@ -218,9 +225,9 @@ class LabeledStratifiedKFold(StratifiedKFold):
 
     def split(
         self, X: Any, y: ArrayLike, groups: Any = None
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Row numbers of the training and test part of each fold; ``groups`` is not used."""
-        codes = encode(y, unlabeled=self.unlabeled).codes
-        labeled, unlabeled = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-        for train, test in super().split(labeled, codes[labeled]):
-            yield np.sort(np.concatenate([labeled[train], unlabeled])), labeled[test]
+    ) -> Iterator[tuple[RowNumbers, RowNumbers]]:
+        """Yield the row numbers of each fold's training and test; ``groups`` is not used."""
+        labels = encode(y, unlabeled=self.unlabeled)
+        rows = np.flatnonzero(labels.labeled)
+        for _, test in super().split(rows, labels.codes[rows]):
+            yield np.setdiff1d(np.arange(len(labels.codes)), rows[test]), rows[test]

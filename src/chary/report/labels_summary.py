@@ -559,7 +559,7 @@ def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[Sus
             "given": str(result.labels.classes[result.labels.codes[row]]),
             "held_out": str(suspect.prediction[place]),
             "probability": float(suspect.probability[place]),
-            "given_probability": float(suspect.own[place]),
+            "given_probability": float(suspect.given_probability[place]),
         }
         for place, row in enumerate(suspect.rows.tolist())
     ]
