@@ -77,6 +77,8 @@ from chary.tables import (
     open_source,
 )
 
+Texts = str | Sequence[str]  # one text, or several
+
 # How to draw rows for an audit, and the frame of what a notebook shows.
 _DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 _PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
@@ -86,15 +88,15 @@ def label(
     data: Any,
     target: str,
     *,
-    unlabeled: str | Sequence[str] | None = None,
-    classes: str | Sequence[str] = (),
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    identifier: Sequence[str] = (),
-    missing: Sequence[str] = (),
-    dates: str | Sequence[str] = (),
-    text: Sequence[str] = (),
+    unlabeled: Texts | None = None,
+    classes: Texts = (),
+    drop: Texts = (),
+    categorical: Texts = (),
+    numeric: Texts = (),
+    identifier: Texts = (),
+    missing: Texts = (),
+    dates: Texts = (),
+    text: Texts = (),
     learner: Literal["auto", "mixed", "network", "linear", "boosting"] | ClassifierMixin = "auto",
     rounds: int | None = None,
     audit: GivenPath | None = None,
@@ -201,15 +203,15 @@ def diagnose(
     data: Any,
     target: str,
     *,
-    unlabeled: str | Sequence[str] | None = None,
-    classes: str | Sequence[str] = (),
-    drop: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    identifier: Sequence[str] = (),
-    missing: Sequence[str] = (),
-    dates: str | Sequence[str] = (),
-    text: Sequence[str] = (),
+    unlabeled: Texts | None = None,
+    classes: Texts = (),
+    drop: Texts = (),
+    categorical: Texts = (),
+    numeric: Texts = (),
+    identifier: Texts = (),
+    missing: Texts = (),
+    dates: Texts = (),
+    text: Texts = (),
     seed: int = 0,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -248,17 +250,17 @@ delimiter, encoding, sheet, header_row
 
 def judge(
     data: Any,
-    labels: str | Sequence[str],
+    labels: Texts,
     audit: Any,
     *,
     level: float = 0.95,
-    unlabeled: str | Sequence[str] | None = None,
-    classes: str | Sequence[str] = (),
+    unlabeled: Texts | None = None,
+    classes: Texts = (),
     confidence: str | None = None,
-    by: str | Sequence[str] = (),
+    by: Texts = (),
     error: float | None = None,
     require: float | None = None,
-    hide: str | Sequence[str] = (),
+    hide: Texts = (),
     annotator: GivenPath | Sequence[GivenPath] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -315,17 +317,17 @@ def judge(
 
 def draw_rows(
     data: Any,
-    labels: str | Sequence[str],
+    labels: Texts,
     path: GivenPath,
     k: int = AUDIT_SIZE,
     *,
     force: bool = False,
     discard_answers: bool = False,
-    unlabeled: str | Sequence[str] | None = None,
-    classes: str | Sequence[str] = (),
+    unlabeled: Texts | None = None,
+    classes: Texts = (),
     confidence: str | None = None,
-    hide: str | Sequence[str] = (),
-    show: str | Sequence[str] = (),
+    hide: Texts = (),
+    show: Texts = (),
     seed: int | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
@@ -452,10 +454,7 @@ def explain(
     rows: Any = None,
     *,
     background: Any = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    header_row: int | None = None,
+    **reading: Unpack[FileReading],
 ) -> Any:
     """Name the two or three cells that decide each label, and what every column adds.
 
@@ -472,8 +471,8 @@ def explain(
         have in ``result.frame``, compared with its unlabelled rows. With a model, new rows.
     background : frame, dict of columns, path or Table, default=None
         The rows that new ones are compared with. None: with each other.
-    delimiter, encoding, sheet, header_row
-        For a path, as in ``chary.label``.
+    **reading
+        For a path, ``delimiter``, ``encoding``, ``sheet`` and ``header_row`` as in ``chary.label``.
 
     Returns
     -------
@@ -493,9 +492,6 @@ def explain(
     """
     if isinstance(model, Result):
         return _explain_result(model, rows)
-    reading = FileReading(
-        delimiter=delimiter, encoding=encoding, sheet=sheet, header_row=header_row
-    )
     return _explain_new_rows(model, rows, background, reading)
 
 

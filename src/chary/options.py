@@ -58,7 +58,6 @@ GivenPath = str | os.PathLike[str]
 
 # ---------------------------------------------------------------- how texts are read
 
-_LIST_OF_SHARES = re.compile(r"=\s*\d[\d.]*\s*%?\s*[,;]")  # a share, and something after it
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
 _PREFIXES = " kmgt"
 
@@ -123,25 +122,13 @@ def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, f
     for text in texts:
         name, _, number = text.rpartition("=")
         share = _share(number)
-        problem = ""
-        if not name or not math.isfinite(share):
-            problem = (
-                "is not understood; give NAME=SHARE, such as yes=30%, for each class, "
-                "or the word labeled"
+        if not name or not 0 <= share <= 1:
+            raise ValueError(
+                f"{flag} {text!r} is not understood; give NAME=SHARE, such as yes=30%, for each "
+                "class, or the word labeled."
             )
-        elif _LIST_OF_SHARES.search(name):
-            problem = (
-                "holds more than one class; repeat the option for each, as in --class-prior yes=30%"
-            )
-        elif share > 1 and "%" not in number:
-            problem = (
-                f"is more than all rows; write {text.strip()}% if you mean per cent, "
-                "or a share such as 0.3"
-            )
-        elif name in shares:
-            problem = f"names {name!r} twice; give each class once"
-        if problem:
-            raise ValueError(f"{flag} {text!r} {problem}.")
+        if name in shares:
+            raise ValueError(f"{flag} {text!r} names {name!r} twice; give each class once.")
         shares[name] = share
     return shares or None
 

@@ -432,9 +432,7 @@ def test_a_table_that_does_not_fit_is_labelled_in_parts(tmp_path, run, monkeypat
     assert (code, err) == (0, "")
     in_parts = json.loads(out)
     assert in_parts["labels"] == at_once["labels"] == {"no": 1050, "yes": 450}
-    assert (
-        in_parts["sample"]["drawn"] == in_parts["sample"]["of"] == at_once["sources"]["predicted"]
-    )
+    assert in_parts["sample"] == at_once["sources"]["predicted"]
     assert any("read in parts" in note for note in in_parts["notes"])
     names = {one.name for one in (tmp_path / "b").iterdir()}
     assert names == {"t.labeled.csv", "t.model.chary", "t.report.html"}

@@ -67,12 +67,7 @@ def test_class_proportions_as_typed(texts, expected):
         (["=0.3"], "is not understood; give NAME=SHARE"),
         (["yes=nan"], "is not understood; give NAME=SHARE"),
         (["yes=0.3", "yes=0.7"], "names 'yes' twice"),
-        (
-            ["yes=30", "no=70"],
-            "--class-prior 'yes=30' is more than all rows; write yes=30% if you mean",
-        ),
-        (["yes=30%,no=70%"], "holds more than one class; repeat the option for each"),
-        (["yes=30 %;no=70 %"], "holds more than one class; repeat the option for each"),
+        (["yes=30", "no=70"], "'yes=30' is not understood; give NAME=SHARE, such as yes=30%"),
     ],
 )
 def test_class_proportions_that_cannot_be_are_said(texts, said):

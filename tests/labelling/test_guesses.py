@@ -51,7 +51,7 @@ def test_labels_of_the_column_are_kept_in_the_table_and_by_the_saved_model(tmp_p
     assert confidence_auroc(confidence[rows], labels[rows] == truth[rows]) > 0.6
 
     # What was done is said, and new rows get the labels of the column, too.
-    assert result.summary["guesses"]["kept"] is True
+    assert result.details.guesses.kept is True
     (note,) = [note for note in result.summary["notes"] if "'llm'" in note]
     assert "so the column's labels are kept" in note
     assert note.split()[:4] == str(result).split("\n\n")[2].split()[:4]
@@ -72,7 +72,7 @@ def test_the_model_takes_over_if_held_out_labels_show_a_gain():
     result = chary.label(frame, target="y")
     rest = np.arange(120, N)
     assert not isinstance(result.details.model[-1], KeptGuessesClassifier)
-    assert result.summary["guesses"]["kept"] is False
+    assert result.details.guesses.kept is False
     assert any(note.endswith("the model is used.") for note in result.summary["notes"])
     right = np.mean(result.frame["chary_label"].to_numpy()[rest] == truth[rest])
     assert right > np.mean(guess[rest] == truth[rest]) + 0.05
@@ -88,10 +88,10 @@ def test_the_column_and_the_model_are_compared_on_the_audit_if_there_is_one(tmp_
     sheet = pl.read_csv(path, infer_schema=False)
     sheet.with_columns(y=pl.Series(truth[audited].tolist())).write_csv(path)
     result = chary.label(table, target="y", audit=path)
-    guesses = result.summary["guesses"]
-    assert (guesses["kept"], guesses["audited"], guesses["n"]) == (True, True, 30)
+    guesses = result.details.guesses
+    assert (guesses.kept, guesses.audited, guesses.n) == (True, True, 30)
     assert "Of 30 audited rows, the column has" in result.summary["notes"][0]
-    assert guesses["column_right"] == result.summary["audit"]["after"]["correct"]
+    assert guesses.column_right == result.summary["audit"]["after"]["correct"]
     has_guess = np.array([value is not None for value in guess])
     new = np.setdiff1d(np.flatnonzero(has_guess), [*range(20), *audited])
     assert (result.frame["chary_label"].to_numpy() == guess)[new].all()
@@ -104,7 +104,7 @@ def test_who_asks_for_a_learner_class_shares_or_balance_gets_the_model():
         {"class_prior": {"yes": 0.5, "no": 0.5}},
         {"aim": "balanced"},
     ):
-        assert chary.label(frame, target="y", **asked).summary["guesses"] is None
+        assert chary.label(frame, target="y", **asked).details.guesses is None
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
     frame, _, _ = guessed_table(30)
     maybe = frame["llm"].to_list()[:-20] + ["maybe"] * 20
     result = chary.label(frame.with_columns(llm=pl.Series(maybe)), target="y")
-    assert result.summary["guesses"]["kept"] is True
+    assert result.details.guesses.kept is True
     assert set(result.frame["chary_label"]) == {"no", "yes"}
     assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
 

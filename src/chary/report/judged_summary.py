@@ -83,25 +83,14 @@ class JudgedColumnSummary(Headline):
     sentence: str
 
 
-class ShareSummary(TypedDict):
-    """A ``chary.audit.figures.Share`` of a class."""
-
-    seen: int
-    n: int
-    low: int
-    high: int
-    labelled: int
-    population: int
-    level: float
-
-
-class JudgedClassSummary(ShareSummary):
+class JudgedClassSummary(TypedDict):
     """How good the labels of one class are."""
 
     name: str
-    labelled_share: float  # of all rows, as the next two
-    low_share: float
-    high_share: float
+    low: int  # rows that are of the class: at least
+    high: int  # and at most
+    labelled: int  # rows that carry the label
+    population: int  # rows of the table
     off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
     off_low: float  # by which share of all rows at least, below 0: too few
     off_high: float  # and at most
@@ -117,30 +106,13 @@ class ConfusionSummary(TypedDict):
     rows: int
 
 
-class DifferenceSummary(TypedDict):
-    """A ``chary.audit.figures.Difference`` of two accuracies."""
-
-    share: float
-    low: float
-    high: float
-    level: float
-    comparison: ComparisonSummary
-
-
-class ComparisonSummary(TypedDict):
-    """A ``chary.audit.figures.Comparison`` on the same audited rows."""
-
-    only_first: int
-    only_second: int
-    p_value: float
-    n_skipped: int
-
-
-class PairSummary(DifferenceSummary):
+class PairSummary(TypedDict):
     """Which of two columns of labels is better, and by how much."""
 
     first: str
     second: str
+    low: float  # by how much the accuracy of the first is higher: at least
+    high: float  # and at most
     p_value: float
     sentence: str
 
@@ -314,7 +286,6 @@ def _accuracy_sentence(
 def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
     """Summarize how good the labels of one class are."""
     share = judgement.share
-    figures: ShareSummary = as_data(share)
     off_low, off_high = share.off
     off = ""
     if off_low > 0:
@@ -323,10 +294,10 @@ def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
         off = "too few"
     return {
         "name": name,
-        **figures,
-        "labelled_share": share.labelled / share.population,
-        "low_share": share.low / share.population,
-        "high_share": share.high / share.population,
+        "low": share.low,
+        "high": share.high,
+        "labelled": share.labelled,
+        "population": share.population,
         "off": off,
         "off_low": off_low,
         "off_high": off_high,
@@ -337,8 +308,8 @@ def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
 
 def _pair(pair: LabelPair) -> PairSummary:
     """Say which of two columns is right more often, and by how much."""
-    figures: DifferenceSummary = as_data(pair.difference)
-    comparison = pair.difference.comparison
+    difference = pair.difference
+    comparison = difference.comparison
     first = shown(pair.first)
     second = shown(pair.second)
 
@@ -361,14 +332,15 @@ def _pair(pair: LabelPair) -> PairSummary:
     sentence = (
         f"{outcome} ({p_value(comparison.p_value, 'p ')}): {first} alone is right on "
         f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}. "
-        f"The accuracy of {first} is between {_points(pair.difference.low)} and "
-        f"{_points(pair.difference.high)} than that of {second}.{skipped} "
+        f"The accuracy of {first} is between {_points(difference.low)} and "
+        f"{_points(difference.high)} than that of {second}.{skipped} "
         f"They agree on {agreement}."
     )
     return {
-        **figures,
         "first": pair.first,
         "second": pair.second,
+        "low": difference.low,
+        "high": difference.high,
         "p_value": comparison.p_value,
         "sentence": sentence,
     }

@@ -26,7 +26,7 @@ from chary.report.plain_data import (
     matrix_of,
 )
 from chary.tables.cells import cell_words
-from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE, Column
+from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
 _N_SHIFTS = 20
@@ -44,7 +44,7 @@ class LabelsSummary(TypedDict):
     rows: int
     sources: dict[str, int]  # rows by the origin of their label
     labels: dict[str, int]  # rows by their label
-    sample: SampleSummary | None  # None: the model learned from all rows
+    sample: int | None  # unlabelled rows that the model learned from; None: from all
     file: str
     target: str
     notes: list[str]  # how the table and its target were read
@@ -56,7 +56,6 @@ class LabelsSummary(TypedDict):
     audit_size: int  # rows to draw for an audit; 0: so few are unlabelled that one can look
     aim: AimSummary
     class_prior: PriorSummary
-    guesses: GuessSummary | None  # None: no column guesses the label
     rounds: list[RoundSummary]  # of self-training
     rows_to_label: list[RowToCheck]
     second_look: list[SuspectLabel]
@@ -76,7 +75,6 @@ class DiagnosisSummary(TypedDict):
     labeled: int  # rows with a label
     unlabeled: int
     audited: bool
-    representative: bool
     biased: bool  # mildly or strongly
     tone: Tone
     sentence: str
@@ -89,14 +87,6 @@ class DiagnosedSummary(DiagnosisSummary):
     target: str
     notes: list[str]
     columns: list[ColumnSummary]
-
-
-class SampleSummary(TypedDict):
-    """The rows that the model learned from, of a table larger than memory."""
-
-    labeled: int
-    drawn: int  # unlabelled rows
-    of: int  # unlabelled rows of the table
 
 
 class ClassSummary(TypedDict):
@@ -121,14 +111,9 @@ class SeparationSummary(TypedDict):
 class ShiftSummary(TypedDict):
     """A ``FeatureShift``, with both means as the table writes them."""
 
-    feature: int
     name: str
-    labeled_mean: float  # standardised, as the next two
-    unlabeled_mean: float
-    difference: float
-    labeled: float  # in the units of the table
-    unlabeled: float
-    labeled_words: str
+    difference: float  # of the means, in standard deviations
+    labeled_words: str  # the mean of labelled rows, in the units of the table
     unlabeled_words: str
 
 
@@ -149,7 +134,6 @@ class AuditSummary(TypedDict):
     skipped: int
     stopped: bool  # whether the person was shown the interval while labelling
     unfinished: bool  # only ``before`` is known then
-    new_classes: dict[str, int]
     notes: list[Note]
     before: ScoreSummary  # exact: of the model that did not learn from the audit
     after: ScoreSummary | None  # approximate: of the model that did
@@ -171,18 +155,6 @@ class PriorSummary(TypedDict):
 
     sentence: str
     told: bool
-
-
-class GuessSummary(TypedDict):
-    """The ``GuessFigures`` of a column that already guesses the label."""
-
-    column: str
-    kept: bool
-    n: int
-    column_right: int
-    model_right: int
-    audited: bool
-    unknown: list[str]
 
 
 class RoundSummary(TypedDict):
@@ -215,7 +187,6 @@ class SuspectLabel(RowSummary):
     given: str
     held_out: str  # the class that the model predicts
     probability: float  # of that class
-    given_probability: float  # of the given label
 
 
 class CellSummary(TypedDict):
@@ -268,7 +239,7 @@ def summarize(result: LabeledTable) -> LabelsSummary:
         "rows": counts.n,
         "sources": dict(zip(SOURCES, counts.labels.sum(axis=1).tolist(), strict=True)),
         "labels": dict(zip(class_names, counts.labels.sum(axis=0).tolist(), strict=True)),
-        "sample": _sample(result),
+        "sample": result.n_drawn,
         "file": result.table.name,
         "target": result.target,
         "notes": result.notes,
@@ -280,7 +251,6 @@ def summarize(result: LabeledTable) -> LabelsSummary:
         "audit_size": result.audit_size,
         "aim": _aim(result),
         "class_prior": as_data(result.prior),
-        "guesses": as_data(result.guesses),
         "rounds": _rounds(result),
         "rows_to_label": _rows_to_check(result, naming_columns),
         "second_look": _suspect_labels(result, naming_columns),
@@ -316,7 +286,6 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
         "labeled": diagnosis.n_labeled,
         "unlabeled": diagnosis.n_unlabeled,
         "audited": diagnosis.audited,
-        "representative": diagnosis.verdict == REPRESENTATIVE,
         "biased": diagnosis.verdict in (MILD, STRONG),
         "tone": tone_of.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,
@@ -340,41 +309,29 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]
         if feature.words in words_of_better:
             continue
 
-        labeled = feature.in_units(shift.labeled_mean)
-        unlabeled = feature.in_units(shift.unlabeled_mean)
-        labeled_words = in_unit(labeled, feature.unit, feature.indicator)
-        unlabeled_words = in_unit(unlabeled, feature.unit, feature.indicator)
+        labeled_words = _in_table(feature, shift.labeled_mean)
+        unlabeled_words = _in_table(feature, shift.unlabeled_mean)
         # The value of a topic means nothing to a person: only its sign does.
         if feature.unit == TOPIC:
             labeled_words = "more" if shift.difference > 0 else "less"
             unlabeled_words = "less" if shift.difference > 0 else "more"
         shifts[feature.words] = {
-            "feature": shift.feature,
             "name": feature.words,
-            "labeled_mean": shift.labeled_mean,
-            "unlabeled_mean": shift.unlabeled_mean,
             "difference": shift.difference,
-            "labeled": labeled,
-            "unlabeled": unlabeled,
             "labeled_words": labeled_words,
             "unlabeled_words": unlabeled_words,
         }
     return list(shifts.values())
 
 
-def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
-    """Write a number of a feature as a person reads it.
-
-    >>> in_unit(0.1, is_share=True), in_unit(12345.6), in_unit(17_722.5, "date")
-    ('10%', '12,346', '2018-07-10')
-    >>> in_unit(0.3, "unreadable")
-    '–'
-    """
-    if unit == UNREADABLE:
+def _in_table(feature: Feature, mean: float) -> str:
+    """Write a standardised mean of a feature as a person reads it in the table."""
+    if feature.unit == UNREADABLE:
         return "–"
-    if unit == DATE:
+    value = feature.in_units(mean)
+    if feature.unit == DATE:
         return day(value)
-    if is_share:
+    if feature.indicator:
         return percent(value)
     if abs(value) >= 10_000:
         return f"{value:,.0f}"
@@ -382,14 +339,6 @@ def in_unit(value: float, unit: str = NUMBER, is_share: bool = False) -> str:
 
 
 # ---------------------------------------------------------------- the labels and how they were made
-
-
-def _sample(result: LabeledTable) -> SampleSummary | None:
-    """Count the rows learned from, of a table larger than memory."""
-    if result.n_drawn is None:
-        return None
-    counts = result.counts
-    return {"labeled": counts.n - counts.n_new, "drawn": result.n_drawn, "of": counts.n_new}
 
 
 def _classes(result: LabeledTable) -> list[ClassSummary]:
@@ -500,7 +449,6 @@ def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
         "skipped": answers.n_skipped,
         "stopped": answers.stopped,
         "unfinished": answers.is_unfinished,
-        "new_classes": answers.new_classes,
         "notes": [{"text": text, "warning": text in answers.warnings} for text in audit.notes],
         "before": as_data(audit.accuracy),
         "after": as_data(audit.after),
@@ -559,7 +507,6 @@ def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[Sus
             "given": str(result.labels.classes[result.labels.codes[row]]),
             "held_out": str(suspect.prediction[place]),
             "probability": float(suspect.probability[place]),
-            "given_probability": float(suspect.given_probability[place]),
         }
         for place, row in enumerate(suspect.rows.tolist())
     ]

@@ -7,7 +7,6 @@ terminal or a page makes them safe.
 
 from __future__ import annotations
 
-import math
 import platform
 from typing import Any, Literal, TypedDict
 
@@ -15,7 +14,7 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import counted, percent
+from chary._words import counted, finite, percent
 from chary.audit import Acceptance, Score, smallest_audit
 from chary.audit.answers import Audit
 from chary.tables.table import ACCEPT
@@ -31,7 +30,6 @@ VERSIONS = {
 Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
 _MOST_IN_MATRIX = 15  # classes that are shown by answer and label
-_N_SHADES = 5
 _GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
 
 
@@ -72,7 +70,6 @@ class MatrixSummary(TypedDict):
     classes: list[str]  # the rows of the matrix
     labels: list[str]  # its columns
     counts: list[list[int]]
-    shade: list[list[int]]  # from 0 to 5, the darker the more rows
 
 
 class Note(TypedDict):
@@ -95,19 +92,18 @@ def as_data(value: Any) -> Any:
     A score comes with its share, an acceptance with the size of audit that it needs. Infinity and
     NaN become None, as JSON has neither.
     """
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     if isinstance(value, dict):
         return {str(name): as_data(item) for name, item in value.items()}
-    if isinstance(value, Score):
-        return {**as_data(value._asdict()), "share": value.share}
-    if isinstance(value, Acceptance):
-        return {**as_data(value._asdict()), "needs": smallest_audit(value.error, value.level)}
     if hasattr(value, "_asdict"):
-        return as_data(value._asdict())
+        figures = as_data(value._asdict())
+        if isinstance(value, Score):
+            figures["share"] = value.share
+        elif isinstance(value, Acceptance):
+            figures["needs"] = smallest_audit(value.error, value.level)
+        return figures
     if isinstance(value, list | tuple):
         return [as_data(item) for item in value]
-    return value
+    return finite(value)
 
 
 def headline_of(low: float, high: float) -> Headline:
@@ -135,9 +131,7 @@ def matrix_of(
     counts = []
     for answer in answers:
         counts.append([seen.get((answer, label), 0) for label in labels])
-    # Every cell that holds a row has a shade, the fullest cell the darkest.
-    shade = np.ceil(_N_SHADES * np.array(counts) / max(seen.values())).astype(int)
-    return {"classes": answers, "labels": labels, "counts": counts, "shade": shade.tolist()}
+    return {"classes": answers, "labels": labels, "counts": counts}
 
 
 def accept_summary(
