@@ -1,4 +1,4 @@
-"""The mixture: classifiers of different kinds, fitted to the same labels and brought onto one scale."""
+"""The mixture: classifiers of different kinds, fitted to the same labels and averaged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
-# Rows from which on several threads score them sooner than one.
+# Rows from which on several threads score sooner than one.
 _FOR_THREADS = 20_000
 
 
@@ -47,8 +47,8 @@ class MixtureDefaults:
     n_trees: int = 30
     # Share of the features that a split of a tree chooses from.
     tree_features: float = 0.5
-    # Rounds, leaves and fewest rows of a leaf in boosting. 25 rounds of 10 leaves or 30 of 8 lost up
-    # to 4 points with 6,000 labels.
+    # Rounds, leaves and fewest rows of a leaf in boosting. 25 rounds of 10 leaves or 30 of 8 lost
+    # up to 4 points with 6,000 labels.
     boosting_rounds: int = 40
     boosting_leaves: int = 15
     boosting_leaf_rows: int = 5
@@ -85,7 +85,7 @@ class Member(NamedTuple):
 
 
 class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Standardises every column, and leaves those that hold nothing but 0 and 1 as they are.
+    """A scaler that standardises columns, and leaves those of zeros and ones as they are.
 
     A rare category is a column of few ones: divided by its standard deviation, one of them would
     weigh more than any number of the table can, and categories are what shifts from one group of
@@ -118,7 +118,7 @@ class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Floats:
-        """The columns on one scale (n, d)."""
+        """Bring the columns onto one scale, (n, d)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return (X - self.mean_) / self.scale_
@@ -151,20 +151,20 @@ def default_members(
 ) -> list[Member]:
     """Make a linear model, randomised trees, which count twice, and boosting.
 
-    Boosting needs many labels of each class: where there are fewer than thirty, the linear model
-    takes over a part of its weight, and all of it where there are more than 100 classes or 2,000
-    features, for which boosting would cost far more than all else. Of many labels and classes there
-    are fewer trees, so that memory and model files stay bounded. To add a learner of yours:
+    Boosting needs many labels of each class: if there are fewer than thirty, the linear model takes
+    over a share of its weight, and all of it if there are more than 100 classes or 2,000 features,
+    for which boosting would cost far more than all else. With many labels and classes there are
+    fewer trees, so that memory and model files stay bounded. To add your own classifier:
     ``members=[*default_members(), ("mine", classifier)]``.
 
     Parameters
     ----------
     n_labeled : int, default=10_000
-        How many labels there are.
+        Number of labels.
     n_classes : int, default=2
-        Of how many classes.
+        Number of classes.
     n_features : int, default=1
-        Columns of the features.
+        Number of features.
     defaults : MixtureDefaults
         Settings and weights of the members.
     """
@@ -175,6 +175,7 @@ def default_members(
     if is_boosted:
         enough_labels = n_classes * defaults.boosting_labels
         boosting_weight = defaults.boosting_weight * min(1.0, n_labeled / enough_labels)
+
     linear_weight = defaults.linear_weight + defaults.boosting_weight - boosting_weight
 
     most_trees = max(2, defaults.max_leaf_shares // (n_labeled * n_classes))
@@ -191,14 +192,15 @@ def default_members(
 
 
 class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
-    r"""Classifiers of unlike kinds, on one scale, with the members' opinions kept.
+    r"""Classifiers of unlike kinds on one scale, whose members' predictions are kept.
 
     Under selection bias every kind of classifier is wrong in its own way outside the labelled
     corner; where unlike ones agree, they are mostly right. The logits z_m of member m, centred over
     the classes, are divided by their root mean square a_m on the unlabelled rows, so that no member
     is louder than another, and averaged:
 
-    .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad \sum_m w_m = 1
+    .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad
+        \sum_m w_m = 1
 
     with b the offset of a class prior, or of the aim "balanced" (0 without either), and of
     ``lean``.
@@ -207,15 +209,15 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     ----------
     members : list of (name, classifier) or (name, classifier, weight), default=None
         Classifiers with ``decision_function`` or ``predict_proba``; each is cloned. In a Pipeline
-        the steps before the last are fitted on all rows, labelled or not, where they can do without
+        the steps before the last are fitted on all rows, labelled or not, if they can do without
         labels; the last step, like any other classifier, on the labelled rows. None: those of
         ``default_members``: logistic regression, ExtraTrees, which counts twice, and gradient
         boosting.
     weights : sequence of M floats, default=None
         How much each member counts, in place of its own weight.
     lean : float, default=0
-        So many times the logarithm of its share among the labels is added to the score of a class:
-        where columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
+        Factor of the logarithm of a class's share among the labels, which is added to its score:
+        if columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
         rows together have them. "labeled": those of the labelled rows. When that hurts:
@@ -311,27 +313,20 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         check_consistent_length(X, labels.codes)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
+
         members = self._seeded_members(labels)
         # Numbers are quicker to tell apart than text, but only a user's own members may know
         # classes by name.
-        names = np.arange(len(labels.classes)) if self.members is None else labels.classes
+        names = labels.classes
+        if self.members is None:
+            names = np.arange(len(names))
         self.members_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fitted)(member, X, labels, names) for member in members
+            delayed(_fit_member)(member, X, labels, names) for member in members
         )
-        of_members = [member.weight for member in members] if self.weights is None else self.weights
-        raw_weights = np.asarray(of_members, dtype=float)
-        if raw_weights.shape != (len(members),) or not (
-            (raw_weights >= 0).all() and 0 < raw_weights.sum() < np.inf
-        ):
-            raise ValueError(
-                f"weights={self.weights!r} are not those of {len(members)} members; give one for each."
-            )
-        self.weights_ = raw_weights / raw_weights.sum()
+        self.weights_ = self._member_weights()
 
-        rest = labels.rows_to_predict
-        logits = self._centred_logits(X[rest])  # (n, M, C)
-        squares = np.square(logits).mean(axis=2)  # (n, M)
-        self.scales_ = np.sqrt(squares.mean(axis=0))
+        logits = self._centred_logits(X[labels.rows_to_predict])  # (n, M, C)
+        self.scales_ = np.sqrt(np.square(logits).mean(axis=2).mean(axis=0))
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         if self.lean:
@@ -340,17 +335,36 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         return self
 
     def _seeded_members(self, labels: Labels) -> list[Member]:
+        """Make the members to fit: clones, with seeds where they have none."""
         if self.members is None:
-            given = default_members(
-                int(labels.labeled.sum()), len(labels.classes), self.n_features_in_, self.defaults
+            n_labeled = int(labels.labeled.sum())
+            members = default_members(
+                n_labeled, len(labels.classes), self.n_features_in_, self.defaults
             )
         else:
-            given = _checked_members(self.members)
+            members = [_check_member(entry) for entry in self.members]
         rng = np.random.default_rng(self.random_state)
-        return [member._replace(estimator=seeded_clone(member.estimator, rng)) for member in given]
+        return [
+            member._replace(estimator=seeded_clone(member.estimator, rng)) for member in members
+        ]
+
+    def _member_weights(self) -> Floats:
+        """Return the weights of the members, (M,), summing to 1."""
+        weights = self.weights
+        if weights is None:
+            weights = [member.weight for member in self.members_]
+        weights = np.asarray(weights, dtype=float)
+        total = weights.sum()
+        is_of_members = weights.shape == (len(self.members_),)
+        if not (is_of_members and (weights >= 0).all() and 0 < total < np.inf):
+            raise ValueError(
+                f"weights={self.weights!r} are not those of {len(self.members_)} members; give one "
+                "for each."
+            )
+        return weights / total
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
-        """``predict_proba`` (n, C) and ``predict_head_proba`` (n, M, C) in one pass over the rows."""
+        """Predict the probabilities (n, C), and those of each member (n, M, C), in one pass."""
         check_is_fitted(self, "class_bias_")
         logits = self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
         probs = softmax(self._mean_scores(logits) + self.class_bias_)
@@ -358,13 +372,17 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
 
     @property
     def head_weights_(self) -> Floats:  # type: ignore[override]
-        """How much each member counts in the T-similarity, (M,)."""
+        """Weight of each member in the T-similarity, (M,)."""
         return self.weights_
 
     def _centred_logits(self, X: Floats) -> Floats:
-        n_classes = len(self.classes_)
-        logits = np.empty((len(self.members_), n_classes, len(X))).transpose(2, 0, 1)  # (n, M, C)
-        with one_thread("openmp") if len(X) < _FOR_THREADS else nullcontext(), one_thread("blas"):
+        """Compute the members' logits, centred over the classes, (n, M, C)."""
+        # In memory each member and class has its rows side by side.
+        by_member = np.empty((len(self.members_), len(self.classes_), len(X)))
+        logits = by_member.transpose(2, 0, 1)  # (n, M, C)
+        few_rows = len(X) < _FOR_THREADS
+        openmp = one_thread("openmp") if few_rows else nullcontext()
+        with openmp, one_thread("blas"):
             for block in gen_batches(len(X), _BLOCK):
                 for m, member in enumerate(self.members_):
                     logits[block, m] = _logits(member.estimator, X[block], self.defaults.floor)
@@ -372,49 +390,63 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         return logits
 
     def _scaled(self, logits: Floats) -> Floats:
-        """Members' logits, all of the spread that they have on average."""
-        scales = np.where(
-            self.scales_ > 0, self.scales_, 1.0
-        )  # a member without any opinion stays silent
+        """Bring the members' logits to the spread that they have on average."""
+        # The logits of a member without any opinion stay 0.
+        scales = np.where(self.scales_ > 0, self.scales_, 1.0)
         return logits * (self.weights_ @ self.scales_ / scales)[:, None]
 
     def _mean_scores(self, logits: Floats) -> Floats:
-        return np.einsum("m,nmc->nc", self.weights_, self._scaled(logits))  # (n, C)
+        """Average the scaled logits, (n, C)."""
+        return np.einsum("m,nmc->nc", self.weights_, self._scaled(logits))
 
 
-def _checked_members(entries: Any) -> list[Member]:
-    for entry in entries:
-        is_pair = isinstance(entry, (list, tuple)) and len(entry) in (2, 3)
-        if not (is_pair and isinstance(entry[0], str) and hasattr(entry[1], "fit")):
-            raise ValueError(
-                f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight)."
-            )
-    return [Member(*entry) for entry in entries]
+def _check_member(entry: Any) -> Member:
+    """Turn a pair or triple that a user gave into a member."""
+    is_entry = isinstance(entry, (list, tuple)) and len(entry) in (2, 3)
+    if not (is_entry and isinstance(entry[0], str) and hasattr(entry[1], "fit")):
+        raise ValueError(
+            f"members holds {entry!r}; give (name, classifier) or (name, classifier, weight)."
+        )
+    return Member(*entry)
 
 
-def _fitted(member: Member, X: Floats, labels: Labels, names: NDArray[Any]) -> Member:
-    """The member, fitted; ``names`` (C,) is how it is told the classes."""
-    labeled, rows = labels.labeled, X
-    steps = member.estimator.steps[:-1] if isinstance(member.estimator, Pipeline) else []
-    steps = [step for _, step in steps if step not in (None, "passthrough")]
+def _fit_member(member: Member, X: Floats, labels: Labels, names: NDArray[Any]) -> Member:
+    """Fit a member in place; ``names`` (C,) are the classes that it gets to know."""
+    labeled = labels.labeled
+    codes = labels.codes[labeled]
+    steps = []
+    if isinstance(member.estimator, Pipeline):
+        steps = [step for _, step in member.estimator.steps[:-1]]
+        steps = [step for step in steps if step not in (None, "passthrough")]
+
+    rows = X
     # With few labels two threads mostly wait for each other: boosting takes five times as long.
     with one_thread("openmp"), one_thread("blas"):
         for step in steps:
+            # Tags do not tell: SelectKBest may need labels, or not.
             try:
                 step.fit(rows)
-            except (TypeError, ValueError):  # tags do not tell: SelectKBest may need labels, or not
-                step.fit(rows[labeled], labels.codes[labeled])
-            # The last step needs the labelled rows only.
-            rows = step.transform(rows[labeled] if step is steps[-1] else rows)
-        last_step(member.estimator).fit(rows if steps else X[labeled], names[labels.codes[labeled]])
+            except (TypeError, ValueError):
+                step.fit(rows[labeled], codes)
+            # The classifier needs the labelled rows alone.
+            if step is steps[-1]:
+                rows = rows[labeled]
+            rows = step.transform(rows)
+        if not steps:
+            rows = X[labeled]
+        last_step(member.estimator).fit(rows, names[codes])
     return member
 
 
 def _logits(estimator: Any, X: Floats, floor: float) -> Floats:
-    """Unnormalised log-probabilities: decision values where there are some, else log(p + floor)."""  # (n, C)
+    """Compute unnormalised log-probabilities, (n, C).
+
+    They are the decision values if there are any, else log(p + floor).
+    """
     if not hasattr(estimator, "decision_function"):
         return np.log(probabilities(estimator, X) + floor)
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if decision.size == len(X):
-        return np.column_stack([-decision.ravel() / 2, decision.ravel() / 2])
-    return decision
+    if decision.size != len(X):
+        return decision
+    half = decision.ravel() / 2  # of two classes, a single value for each row
+    return np.column_stack([-half, half])
