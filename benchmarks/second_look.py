@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
 from chary.labelling.rows_to_check import suspect_labels
-from chary.method.held_out import HeldOut, held_out
+from chary.method.held_out import HeldOut, hold_out
 from chary.tables import TablePreparation
 from studies import COLLECTION, TableFacts, labelled_rows
 
@@ -95,7 +95,7 @@ def _judge(
         for i in swapped:
             given[i] = rng.choice(classes[classes != given[i]])
         y = np.concatenate([given, [None] * len(pool)])
-        judged = held_out(
+        judged = hold_out(
             MixedEnsembleClassifier(random_state=0, unlabeled=None), X, y, random_state=0
         )
         part = paths[how, share].with_suffix(".part")

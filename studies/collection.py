@@ -241,9 +241,8 @@ class Draw(Shared):
     classes: NDArray[Any]  # (C,) as text, sorted
     labeled: NDArray[np.bool_]  # (n,) whose label is given
     table: RealTable | None = None  # where the rows come from a table
-    test: Scored | None = (
-        None  # rows apart, as in the paper; None: the rows without a label are scored
-    )
+    # Rows apart, as in the paper; None: the rows without a label are scored.
+    test: Scored | None = None
 
     @property
     def seed(self) -> int:

@@ -273,21 +273,17 @@ class Study:
     metric: str = "accuracy"  #: the number in its table
     caption: str = "Test accuracy"  #: the same in words
     axis: str = ""  #: the varied parameter in words
-    derive: Callable[[dict[str, Any]], dict[str, float]] | None = (
-        None  #: further numbers from a cell's result
-    )
-    paper: Callable[[str], Published] | None = (
-        None  #: labelling -> (data set, method) -> mean and deviation
-    )
-    companion: str = (
-        ""  #: the study of the same methods under "iid", whose results the conclusions get, too
-    )
+    #: Further numbers from a cell's result.
+    derive: Callable[[dict[str, Any]], dict[str, float]] | None = None
+    #: Labelling -> (data set, method) -> mean and deviation.
+    paper: Callable[[str], Published] | None = None
+    #: The study of the same methods under "iid", whose results the conclusions get, too.
+    companion: str = ""
     tables: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: none: data sets by methods
     headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
     conclude: tuple[Conclusion, ...] = ()  #: further sentences
-    figure: Callable[[Study, Results], Any] | None = (
-        None  #: None: curves where a parameter varies, else duels
-    )
+    #: None: curves if a parameter varies, else duels.
+    figure: Callable[[Study, Results], Any] | None = None
     source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
 

@@ -188,9 +188,8 @@ def ten_lines(draw: Draw) -> Labelled:
     """Fit boosting on the cells as they are; docs/how-to/studies.md has it in ten lines."""
     assert draw.table is not None
     cells = ordinal_codes(draw.table.frame.drop(draw.table.facts.target))
-    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = (
-        0  # boosting fails on a column that it has no cell of
-    )
+    # Boosting fails on a column without any cell.
+    cells[:, np.isnan(cells[draw.labeled]).all(axis=0)] = 0
     return _labelled_by(_boosting(draw.seed), draw, cells, draw.audited(0))
 
 

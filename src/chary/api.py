@@ -725,7 +725,7 @@ class Result(_Reported):
         return TableModel(self.details.model)
 
     def save(self, path: GivenPath, *, force: bool = False) -> None:
-        """Write the model, for ``chary.load`` and commands; ``force`` as in ``report``."""
+        """Write the model to ``path``, for ``chary.load`` and commands; ``force`` as in ``report``."""
         _write(path, model_bytes(self.details.model), force)
 
     def draw(
@@ -827,13 +827,13 @@ class TableModel:
 
     @same_warnings()
     def predict(self, data: Any, **reading: Unpack[FileReading]) -> NDArray[Any]:
-        """Predict the label of each row (n,), as text."""
+        """Predict the label of each row (n,) of ``data``, as text."""
         frame = _table(data, **reading).frame
         return np.asarray(self.pipeline.predict(frame)).astype(str)
 
     @same_warnings()
     def predict_proba(self, data: Any, **reading: Unpack[FileReading]) -> NDArray[np.float64]:
-        """Predict the class probabilities (n, C) of the rows."""
+        """Predict the class probabilities (n, C) of the rows of ``data``."""
         return self.pipeline.predict_proba(_table(data, **reading).frame)
 
     def predict_frame(
@@ -848,7 +848,7 @@ class TableModel:
         return extended(data, table, added)
 
     def compare(self, data: Any, **reading: Unpack[FileReading]) -> RowComparison:
-        """Tell whether the rows look like the rows of the labelled table.
+        """Tell whether the rows of ``data`` look like those of the labelled table.
 
         Those are all its rows, with a label or without one.
         """

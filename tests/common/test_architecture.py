@@ -99,6 +99,41 @@ def test_the_house_keeps_its_rules():
 ROOMS = sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
 
 
+def listed_names(room):
+    """Read ``__all__`` of a room without importing it."""
+    tree = ast.parse((PACKAGE / room / "__init__.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return set()
+
+
+def borrowed_names(path):
+    """List (room, name) for what a file imports from other rooms, whichever module has it."""
+    home = path.relative_to(PACKAGE).parts[0]
+    names = []
+    for module, imported, _ in imports_of(ast.parse(path.read_text())):
+        package, _, inner = module.partition(".")
+        room = inner.partition(".")[0]
+        if package == "chary" and room in ROOMS and room != home:
+            # ``import chary.room.module`` names nothing, so that it would hide what is used.
+            names += [(room, name) for name in imported or [module]]
+        elif module == "chary":
+            names += [(name, name) for name in imported if name in ROOMS and name != home]
+    return names
+
+
+def test_a_room_uses_what_the_door_of_another_lists():
+    doors = {room: listed_names(room) for room in ROOMS}
+    hidden = [
+        f"{path.relative_to(PACKAGE)} uses {name}, which chary.{room} does not list"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for room, name in borrowed_names(path)
+        if name not in doors[room]
+    ]
+    assert hidden == []
+
+
 def test_every_folder_is_a_room_of_the_map():
     assert set(ROOMS) <= set(RULE)
 

@@ -30,7 +30,7 @@ def listed():
 LISTED = listed()
 # What functions hand back: nobody makes one by hand, so that their attributes count, not how they
 # are made.
-RETURNED = {("chary.report", name) for name in ("Result", "Judged", "Diagnosed")}
+RETURNED = {("chary.api", name) for name in ("Result", "Judged", "Diagnosed")}
 MODULES = sorted({module for module, _ in LISTED})
 
 

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from chary.labelling.defaults import Defaults
 from chary.labelling.rows_to_check import rows_to_check, suspect_labels
-from chary.method.held_out import HeldOut, held_out
+from chary.method.held_out import HeldOut, hold_out
 
 
 def judged(probability, own, correct=None):
@@ -60,7 +60,7 @@ def test_swapped_labels_are_found_and_their_rows_are_named():
     clear = np.flatnonzero((np.abs(X[:, 0]) > 1) & (np.arange(400) % 2 == 1))
     swapped = rng.choice(clear, 8, replace=False)
     y[swapped] = np.where(truth[swapped] == "yes", "no", "yes")
-    found = held_out(LogisticRegression(C=100), X, y, random_state=0)
+    found = hold_out(LogisticRegression(C=100), X, y, random_state=0)
     listed = found.rows[suspect_labels(found)]
     assert len(set(listed) & set(swapped)) >= 6
     assert set(listed) <= set(np.flatnonzero(y != truth))

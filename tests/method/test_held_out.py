@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier, SelfTrainingClassifier
 from chary.audit.model import fit_with_audit
 from chary.method import labels as labels_module
-from chary.method.held_out import HeldOut, confidence_of, held_out, hold_out_folds, stratified_folds
+from chary.method.held_out import HeldOut, confidence_of, hold_out, hold_out_folds, stratified_folds
 from chary.method.labels import encode
 
 
@@ -60,7 +60,7 @@ def test_held_out_judges_every_labelled_row_once():
     codes = np.where(
         rng.random(300) < 0.4, (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int), -1
     )
-    judged = held_out(Confident(), X, codes, random_state=0)
+    judged = hold_out(Confident(), X, codes, random_state=0)
     assert len(judged.correct) == (codes >= 0).sum()
     assert 0.7 < judged.correct.mean() < 0.98
     np.testing.assert_allclose(judged.confidence, judged.probability**2)
@@ -70,13 +70,13 @@ def test_held_out_leaves_a_class_with_one_label_in_training():
     X, _ = table(60)
     codes = np.where(np.arange(60) < 20, (X[:, 0] > 0).astype(int), -1)
     codes[0] = 2
-    assert len(held_out(Confident(), X, codes, random_state=0).correct) == 19
+    assert len(hold_out(Confident(), X, codes, random_state=0).correct) == 19
 
 
 def test_held_out_without_enough_labels_judges_nothing():
     X, _ = table(10)
     codes = np.array([0, 1, *[-1] * 8])
-    assert len(held_out(Confident(), X, codes, random_state=0).correct) == 0
+    assert len(hold_out(Confident(), X, codes, random_state=0).correct) == 0
 
 
 def test_folds_deal_every_group_out_evenly():
@@ -197,11 +197,11 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
     labels = encode(y)
     model.set_params(unlabeled=None, random_state=0).fit(X, labels)
     judged, audited = (
-        held_out(model, X, labels, 0),
+        hold_out(model, X, labels, 0),
         fit_with_audit(model, X, labels, [0, 1, 2], random_state=0),
     )
     assert columns == [50]
-    plain, again = held_out(model, X, y, 0), fit_with_audit(model, X, y, [0, 1, 2], random_state=0)
+    plain, again = hold_out(model, X, y, 0), fit_with_audit(model, X, y, [0, 1, 2], random_state=0)
     assert columns == [50] * 3
     for found, expected in (
         (judged, plain),

@@ -32,7 +32,7 @@ from chary import (
     SelfTrainingClassifier,
     TransductiveBound,
 )
-from chary.method.held_out import held_out
+from chary.method.held_out import hold_out
 from chary.method.policies import Decision
 
 X, y_true = load_iris(return_X_y=True)
@@ -679,9 +679,9 @@ def test_labels_in_a_column_are_one_label_per_row():
     )
     plain = SelfTrainingClassifier(logistic, confidence="max_probability").fit(X, y)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    judged = held_out(ColumnOfLabels(max_iter=1000), X, y, random_state=0)
+    judged = hold_out(ColumnOfLabels(max_iter=1000), X, y, random_state=0)
     assert judged.correct.shape == ((y >= 0).sum(),)
-    assert judged.correct.mean() == held_out(logistic, X, y, random_state=0).correct.mean() > 0.8
+    assert judged.correct.mean() == hold_out(logistic, X, y, random_state=0).correct.mean() > 0.8
 
 
 def test_predictions_of_another_shape_are_refused():

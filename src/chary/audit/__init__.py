@@ -34,11 +34,12 @@ from chary.audit.model import (
     cross_fitted_score,
     fit_with_audit,
 )
-from chary.audit.origin import CLASSES, DOUBT, SheetOrigin, tables_beside
+from chary.audit.origin import CLASSES, DOUBT, RANDOM, SheetOrigin, tables_beside
 from chary.audit.sheet import (
     GUESS,
     ROW,
     SKIPPED,
+    DrawPool,
     enlarge_sheet,
     named_rows,
     read_sheet,
@@ -53,6 +54,7 @@ __all__ = [
     "CLASS_KEYS",
     "DOUBT",
     "GUESS",
+    "RANDOM",
     "ROW",
     "SKIPPED",
     "Acceptance",
@@ -63,6 +65,7 @@ __all__ = [
     "AuditedResult",
     "ClassJudgement",
     "ConfidenceHistogram",
+    "DrawPool",
     "DrawnSheet",
     "Filling",
     "JudgedColumn",

@@ -12,7 +12,7 @@ from chary.labelling.diagnose import (
     diagnose_table,
 )
 from chary.labelling.drift import KNOWN, RowComparison, compare_with_reference, count_events
-from chary.labelling.explain import Explainer, explainer
+from chary.labelling.explain import Cell, Explainer, explainer
 from chary.labelling.label import SOURCES, LabeledTable, LearnerSettings, label_table
 from chary.labelling.predict_files import (
     FileTask,
@@ -32,6 +32,7 @@ __all__ = [
     "SOURCES",
     "STRONG",
     "UNKNOWN",
+    "Cell",
     "Defaults",
     "DiagnosedTable",
     "Diagnosis",

@@ -49,7 +49,7 @@ from chary.labelling.rules import (
     rows_to_hold_out,
     weigh_members,
 )
-from chary.method.held_out import HeldOut, held_out, hold_out_folds
+from chary.method.held_out import HeldOut, hold_out, hold_out_folds
 from chary.method.labels import Labels, drop_empty_classes
 from chary.method.priors import ACCURACY, AIMS, ClassPrior, describe_prior, shares_of_sample
 from chary.method.self_training import SelfTrainingClassifier
@@ -449,7 +449,7 @@ def _hold_out(
 
     fold_models: FoldModels = []
     if out_of_fold is None or not out_of_fold.fold_models:
-        predictions = held_out(classifier, X[rows], sample, random_state=seed, keep=fold_models)
+        predictions = hold_out(classifier, X[rows], sample, random_state=seed, keep=fold_models)
     else:
         folds = [fold for _, fold in out_of_fold.fold_models]
         mixtures = [model for model, _ in out_of_fold.fold_models]

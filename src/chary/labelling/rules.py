@@ -22,7 +22,7 @@ from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import STRONG, Diagnosis, Prepared, draw_at_most
 from chary.labelling.learners import FoldModels, Learner
 from chary.method.estimators import log_of
-from chary.method.held_out import held_out
+from chary.method.held_out import hold_out
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, default_members, linear_model
 from chary.method.priors import variation
@@ -203,7 +203,7 @@ def _losses_without(
     )
 
     def loss(features: NDArray[Any]) -> float:
-        predictions = held_out(quick_model, features, labels.subset(rows), random_state=seed)
+        predictions = hold_out(quick_model, features, labels.subset(rows), random_state=seed)
         probability = predictions.given_probability
         if len(probability) == 0:
             return 0.0
@@ -261,7 +261,7 @@ def predict_out_of_fold(learner: Learner, X: NDArray[Any], labels: Labels, seed:
     sample = labels.subset(rows)
     fold_models: FoldModels = []
     estimator = learner.estimator(random_state=seed).set_params(unlabeled=None)
-    held_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
+    hold_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
     if not fold_models:
         return OutOfFold(rows, fold_models, np.zeros(0, np.intp), np.zeros((0, 0, 0)))
     logits = [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in fold_models]

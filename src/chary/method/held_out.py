@@ -50,7 +50,7 @@ class HeldOut(NamedTuple):
         return HeldOut(*fields)
 
 
-def held_out(
+def hold_out(
     estimator: Any,
     X: Any,
     y: ArrayLike | Labels,

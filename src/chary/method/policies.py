@@ -58,7 +58,7 @@ class Policy(Protocol):
         """Whether each round scores the whole pool anew and may withdraw labels."""
 
     def accept(self, round: Round) -> Decision:
-        """Decide which rows of the pool to accept."""
+        """Decide which rows of the pool to accept in a ``round``."""
 
 
 class _Checked(BaseEstimator):
@@ -92,7 +92,7 @@ class FixedThreshold(_Checked):
     _parameter_constraints: ClassVar = {"threshold": [Interval(Real, None, None, closed="neither")]}
 
     def accept(self, round: Round) -> Decision:
-        """Accept the rows at or above the threshold."""
+        """Accept the rows of a ``round`` at or above the threshold."""
         # A plain float is compared in the confidence's own precision.
         threshold = float(self.threshold)
         return Decision(round.confidence >= threshold, {"threshold": threshold})
@@ -252,7 +252,7 @@ class TransductiveBound(_Checked):
     }
 
     def accept(self, round: Round) -> Decision:
-        """Accept the rows that reach the threshold of their class."""
+        """Accept the rows of a ``round`` that reach the threshold of their class."""
         votes = _unit_columns("class_confidence", round.class_confidence)  # (C, n)
         posterior = _unit_columns("posterior", round.posterior)  # (C, n)
         n_classes, n_rows = votes.shape

@@ -2,6 +2,7 @@
 
 from chary.report.judged_summary import ChangedLabels, JudgedSummary, summarize_judged
 from chary.report.labels_summary import (
+    ColumnSummary,
     DiagnosedSummary,
     LabelsSummary,
     summarize,
@@ -17,6 +18,7 @@ __all__ = [
     "AcceptanceSummary",
     "AccuracyBar",
     "ChangedLabels",
+    "ColumnSummary",
     "DiagnosedSummary",
     "Hints",
     "JudgedSummary",

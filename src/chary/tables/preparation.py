@@ -235,7 +235,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def transform_part(
         self, frame: pl.DataFrame, counts: CellCounts | None = None
     ) -> NDArray[np.float32]:
-        """Make the features (n, d) of a part of a table.
+        """Make the features (n, d) of ``frame``, a part of a table.
 
         Cells are counted in ``counts``, which decides at the end of the table whether it is
         refused: a part cannot tell a few odd cells from a column in another form. The array has its
@@ -270,7 +270,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 np.equal(codes, code, out=feature)
 
     def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse a table without a column that the model uses."""
+        """Refuse a table whose ``names`` lack a column that the model uses."""
         present = set(names)
         for column in self.columns_:
             if column.used and column.name not in present:

@@ -448,7 +448,7 @@ class Source:
         return self.columns([name])[name]
 
     def counts(self, name: str) -> tuple[pl.Series, list[int]]:
-        """Count the distinct values of a column, in their order.
+        """Count the distinct values of the column ``name``, in their order.
 
         Blank rows do not count.
         """

@@ -142,7 +142,7 @@ class Table:
         return np.asarray(places, dtype=np.int64)
 
     def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
-        """Return the places of rows in ``frame``; all must be there."""
+        """Return the places of the rows ``numbers`` in ``frame``; all must be there."""
         if self.taken is not None:
             return self.taken.places(numbers)
         wanted = np.asarray(numbers, dtype=np.intp)
