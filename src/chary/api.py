@@ -29,6 +29,7 @@ from chary.labelling import (
     LabeledTable,
     Predictor,
     RowComparison,
+    as_texts,
     compare_with_reference,
     count_events,
     diagnose_table,
@@ -541,7 +542,7 @@ def _explain(
     classes = np.asarray(row_explainer.classifier.classes_).astype(str)
     return {
         LABEL: classes[codes].tolist(),
-        WHY: row_explainer.texts(X, codes, frame, effects).to_list(),
+        WHY: as_texts(row_explainer.cells(X, codes, frame, effects)).to_list(),
         # In the order of the table.
         **{name: effects_of[name] for name in frame.columns if name in effects_of},
     }

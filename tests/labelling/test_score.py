@@ -151,8 +151,6 @@ def test_no_batches_an_empty_one_and_what_is_refused(predict, rows):
     assert (empty.height, empty.columns[:2]) == (0, ["id", "chary_label"])
     with pytest.raises(TableError, match="Column 'city' is missing"):
         list(predict([rows(5).drop("city")]))
-    with pytest.raises(TableError, match="no column 'id' to keep"):
-        list(predict([rows(5).drop("id")]))
     odd = rows(40).with_columns(price=pl.lit("5.25 $"))
     found = predict([rows(40), odd, odd])
     assert [next(found).height for _ in range(3)] == [40, 40, 40]
@@ -162,9 +160,8 @@ def test_no_batches_an_empty_one_and_what_is_refused(predict, rows):
         next(found)
     with pytest.raises(TableError, match="A table is needed"):
         list(predict([[1, 2, 3]]))
-    for bad in ({"threshold": 2}, {"columns": "id"}):
-        with pytest.raises(TableError):
-            Predictor(predict.data, **bad)
+    with pytest.raises(TableError):
+        Predictor(predict.data, threshold=2)
 
 
 def test_a_table_model_without_self_training_predicts_too(tmp_path):

@@ -12,7 +12,7 @@ from chary.labelling.diagnose import (
     diagnose_table,
 )
 from chary.labelling.drift import KNOWN, RowComparison, compare_with_reference, count_events
-from chary.labelling.explain import Cell, Explainer, explainer
+from chary.labelling.explain import Cell, Explainer, as_texts, explainer
 from chary.labelling.label import SOURCES, LabeledTable, LearnerSettings, label_table
 from chary.labelling.predict_files import (
     FileTask,
@@ -44,6 +44,7 @@ __all__ = [
     "Predictor",
     "Resources",
     "RowComparison",
+    "as_texts",
     "compare_with_reference",
     "count_events",
     "diagnose_rows",

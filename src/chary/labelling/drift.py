@@ -178,8 +178,9 @@ class _Events:
         # The numbers come first among the features.
         self.numbers = [feature for feature in features if not feature.indicator]
         with_numbers = {feature.column for feature in self.numbers}
-        self.grouped = [name for name in self.columns if name not in with_numbers]
-        self.groups: dict[str, dict[str, int]] = {name: {} for name in self.grouped}
+        self.groups: dict[str, dict[str, int]] = {
+            name: {} for name in self.columns if name not in with_numbers
+        }
         for place, feature in enumerate(features):
             if feature.column in self.groups:
                 group = feature.name.removeprefix(f"{feature.column} = ")
@@ -208,10 +209,8 @@ class _Events:
         outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
         n_missing = dict(missing)
         n_new = []
-        for name in self.grouped:
-            in_group: dict[str, int] = {}
-            for group, place in self.groups[name].items():
-                in_group[group] = int(np.count_nonzero(X[:, place]))
+        for name, places in self.groups.items():
+            in_group = {group: int(np.count_nonzero(X[:, k])) for group, k in places.items()}
             in_none = len(X) - sum(in_group.values())
             # Without a group of their own, values never seen and missing cells are in none.
             column = self.columns[name]
@@ -226,12 +225,12 @@ class _Events:
             feature = self.numbers[event]
             return feature.column, _outside(feature, *ranges[event].tolist())
         event -= len(self.numbers)
-        if event < len(self.grouped):
-            column = self.columns[self.grouped[event]]
+        if event < len(self.groups):
+            column = self.columns[list(self.groups)[event]]
             if column.other:
                 return column.name, "a rare or new value"
             return column.name, "a new value" if column.missing else "a new or missing value"
-        return list(self.columns)[event - len(self.grouped)], "missing"
+        return list(self.columns)[event - len(self.groups)], "missing"
 
 
 def _outside(feature: Feature, low: float, high: float) -> str:

@@ -8,7 +8,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from chary._words import visible
 from chary.method.estimators import probabilities
-from chary.tables import Table, TablePreparation
+from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
 
 Floats = NDArray[np.floating[Any]]
@@ -113,18 +113,6 @@ class Explainer(NamedTuple):
                 ]
             )
         return cells_by_row
-
-    def texts(
-        self,
-        X: NDArray[Any],
-        codes: NDArray[np.intp],
-        frame: pl.DataFrame,
-        row_effects: NDArray[Any],
-    ) -> pl.Series:
-        """Write the cells of each row as a text (``age = 47; town = Ulm``), or null."""
-        cells_by_row = self.cells(X, codes, frame, row_effects)
-        sentences = ["; ".join(cell.shown for cell in cells) or None for cells in cells_by_row]
-        return pl.Series(sentences, dtype=pl.String)
 
     def _shown_cells(
         self,
@@ -229,13 +217,13 @@ def explainer(
 def reasons_of(
     explainer: Explainer,
     X: NDArray[Any],
-    table: Table,
+    frame: pl.DataFrame,
     codes: NDArray[np.intp],
     rows: NDArray[np.intp],
 ) -> dict[int, list[Cell]]:
     """Find the cells that decide the class of a few rows: row -> cells."""
     row_effects = explainer.effects(X[rows], codes[rows])
-    cells = explainer.cells(X[rows], codes[rows], table.frame[rows], row_effects)
+    cells = explainer.cells(X[rows], codes[rows], frame[rows], row_effects)
     return dict(zip(rows.tolist(), cells, strict=True))
 
 
@@ -252,10 +240,16 @@ def every_reason(
     for start in range(0, len(rows), _ROWS):
         progress(f"Explaining rows: {start:,} of {len(rows):,}")
         block = rows[start : start + _ROWS]
-        row_effects = explainer.effects(X[block], codes[block])
-        texts.append(explainer.texts(X[block], codes[block], frame[block], row_effects))
+        cells_of = reasons_of(explainer, X, frame, codes, block)
+        texts.append(as_texts(cells_of.values()))
     nothing = pl.Series([None], dtype=pl.String).new_from_index(0, len(codes))
     return nothing.scatter(rows, pl.concat(texts))
+
+
+def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
+    """Write the cells of each row as a text (``age = 47; town = Ulm``), or null."""
+    texts = ["; ".join(cell.shown for cell in cells) or None for cells in cells_by_row]
+    return pl.Series(texts, dtype=pl.String)
 
 
 def effects(

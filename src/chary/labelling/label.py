@@ -146,7 +146,7 @@ def label_table(
         **fields,
         counts=counts,
         next_rows=next_rows,
-        reasons=reasons_of(fit.explainer, X, fit.table, rows.codes, next_rows),
+        reasons=reasons_of(fit.explainer, X, fit.table.frame, rows.codes, next_rows),
     )
 
 

@@ -259,6 +259,18 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
             f"{len(checked.rows)} labels of rows that were checked one by one are among those "
             "given.",
         ]
+    answers = None
+    given_labels = labels
+    if options.audit is not None:
+        answers = read_audit(options.audit, table, target, labels, unlabeled)
+        prior: Any = options.class_prior
+        if answers.new_classes and (isinstance(prior, Mapping) or np.ndim(prior)):
+            raise TableError(
+                f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none "
+                "of your labels has, so the shares given for the known ones cannot be right; leave "
+                f"{Parameter('class_prior')} out."
+            )
+        given_labels, labels = merge(labels, answers)
     if labels.labeled.all():
         commonest = str(labels.classes[np.bincount(labels.codes).argmax()])
         raise TableError(
@@ -266,24 +278,7 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
             "one of its values means that there is none, name it, such as "
             f"{Parameter('unlabeled', commonest)}."
         )
-    if options.audit is None:
-        return TableLabels(labels, labels, None, notes)
-
-    answers = read_audit(options.audit, table, target, labels, unlabeled)
-    prior: Any = options.class_prior
-    if answers.new_classes and (isinstance(prior, Mapping) or np.ndim(prior)):
-        raise TableError(
-            f"The audit found the class {shown(next(iter(answers.new_classes)))}, which none of "
-            "your labels has, so the shares given for the known ones cannot be right; leave "
-            f"{Parameter('class_prior')} out."
-        )
-    given_labels, all_labels = merge(labels, answers)
-    if all_labels.labeled.all():
-        raise TableError(
-            f"With the audit every row of column {shown(target)} has a label; nothing is left to "
-            "label."
-        )
-    return TableLabels(given_labels, all_labels, answers, notes)
+    return TableLabels(given_labels, labels, answers, notes)
 
 
 def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:

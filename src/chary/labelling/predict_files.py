@@ -24,7 +24,7 @@ import polars as pl
 from joblib import cpu_count
 
 from chary._files import atomic_write, make_folders
-from chary._words import Parameter, shown
+from chary._words import Parameter, counted, shown
 from chary.labelling.drift import compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, naming_table, refuse_memory, score_batches
 from chary.options import PredictOptions
@@ -38,8 +38,6 @@ from chary.tables.table import blank_rows_note, total_bytes
 _LEAST_MEMORY = 400 << 20
 # Bytes of a row group that is written, if rows are long.
 _GROUP_BYTES = 64 << 20
-# Outputs that are named in the note on those that are there already.
-_NAMED = 3
 
 
 class Resources(NamedTuple):
@@ -200,12 +198,10 @@ def _write(
     jobs, threads, memory = resources
     scored_batches = score_batches(predictor.model, batches, counts, threads)
     first_batch, first_scores = next(scored_batches)
-    n_group_rows = group_rows(first_batch.table.frame)
-    with appending(table, file, n_group_rows) as appender:
+    with appending(table, file, group_rows(first_batch.table.frame)) as appender:
         for batch, scores in chain([(first_batch, first_scores)], scored_batches):
             block = batch.table
-            bytes_per_row = total_bytes(block.frame) / max(1, block.frame.height)
-            refuse_memory(table.name, memory * jobs, n_group_rows * bytes_per_row * jobs)
+            refuse_memory(table.name, memory * jobs)
             output = replace(table, frame=block.frame, blank=block.blank)
             appender.append(output, predictor.added(scores))
             seen(counts.n_rows, batch.share)
@@ -229,7 +225,6 @@ class Plan(NamedTuple):
 
     tasks: list[FileTask]
     failed: list[tuple[str, Exception]]  # files that cannot be labelled, and why
-    existing: list[str]  # outputs of several files that are there already, and stay
     notes: list[str]
 
 
@@ -249,7 +244,8 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
         )
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(path).resolve() for path in given]))
-    plan = Plan([], [], [], notes)
+    plan = Plan([], [], notes)
+    existing: list[str] = []
     outputs: dict[str, Path] = {}
     for path in paths:
         try:
@@ -263,24 +259,16 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
             plan.failed.append((str(path), error))
             continue
         if is_there:
-            plan.existing.append(str(output))
+            existing.append(output.name)
         else:
             plan.tasks.append(FileTask(str(path), str(output), options))
-    if plan.existing:
-        plan.notes.append(_existing_note(plan.existing))
+    # So that nobody takes them for new.
+    if existing:
+        plan.notes.append(
+            "There already, and left as found whichever model made them: "
+            f"{counted(len(existing), 'output')} (the first is {existing[0]})."
+        )
     return plan
-
-
-def _existing_note(outputs: Sequence[str]) -> str:
-    """Say which outputs were there already, so that nobody takes them for new."""
-    names = [Path(output).name for output in outputs[:_NAMED]]
-    if len(outputs) > _NAMED:
-        names.append(f"{len(outputs) - _NAMED} more")
-    were = "output was" if len(outputs) == 1 else "outputs were"
-    return (
-        f"{len(outputs):,} {were} there already and left as found, whichever model made them: "
-        f"{', '.join(names)}."
-    )
 
 
 def _output(path: Path, root: Path, options: PredictOptions) -> Path:

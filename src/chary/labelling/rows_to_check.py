@@ -19,9 +19,6 @@ from chary.tables.table import LABEL
 if TYPE_CHECKING:
     from chary.labelling.label import LabeledTable
 
-# Rows whose distances are computed at a time.
-_BLOCK_ROWS = 2_000
-
 
 def rows_to_check(
     X: Floats,
@@ -51,8 +48,7 @@ def rows_to_check(
     reference = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
     # A row of full confidence still has some doubt, by its distance.
     lack = 1 - confidence[rows] + 1e-9
-    blocks = np.split(rows, np.arange(_BLOCK_ROWS, len(rows), _BLOCK_ROWS))
-    nearest = np.concatenate([cdist(X[block], reference).min(axis=1) for block in blocks])
+    nearest = cdist(X[rows], reference).min(axis=1)
 
     n_candidates = defaults.check_candidates * defaults.n_rows_to_check
     candidates = np.argsort(-lack * nearest, kind="stable")[:n_candidates]

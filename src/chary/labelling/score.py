@@ -29,7 +29,7 @@ from chary.tables import Table, TableError, TablePreparation
 from chary.tables.formats.base import Batch
 from chary.tables.frames import from_dataframe
 from chary.tables.source import in_blocks
-from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, column_hint, refuse_taken, resident_bytes
+from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, refuse_taken, resident_bytes
 
 # Most rows that are scored at a time.
 _BLOCK_ROWS = 2**15
@@ -166,9 +166,9 @@ def score_batches(
                 future.cancel()
 
 
-def refuse_memory(name: str, memory: int, needed: float = 0) -> None:
-    """Refuse a table that needs or takes too much memory."""
-    if max(needed, resident_bytes()) > memory:
+def refuse_memory(name: str, memory: int) -> None:
+    """Refuse a table that takes too much memory."""
+    if resident_bytes() > memory:
         raise TableError(
             f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with "
             f"{Parameter('memory')}."
@@ -253,8 +253,6 @@ class Predictor:
                 f"The threshold {shown(threshold)} is not a confidence; pass a number from 0 to 1, "
                 f"such as {Parameter('threshold', '0.8')}."
             )
-        if isinstance(columns, str):
-            raise TableError("The columns to keep are one text; pass a list of names.")
         self.data = bytes(data)
         self.columns = tuple(dict.fromkeys(columns))
         self.probabilities = bool(probabilities)
@@ -305,7 +303,6 @@ class Predictor:
         for batch in batches:
             frame = from_dataframe(batch)
             self.model[0].require_columns(frame.columns)
-            self._require_kept(frame.columns)
             is_arrow = type(batch).__module__.split(".")[0] == "pyarrow"
             start = 0
             for block, scored in _score_blocks(self.model, frame, counts):
@@ -323,19 +320,8 @@ class Predictor:
         """Make the columns to add to rows that were scored."""
         return scored.columns(probabilities=self.probabilities, threshold=self.threshold)
 
-    def _require_kept(self, names: Sequence[str]) -> None:
-        """Refuse a batch without a column that should be given back."""
-        for name in self.columns:
-            if name not in names:
-                raise TableError(
-                    f"There is no column {shown(name)} to keep; {column_hint(name, names)}"
-                )
-
     def __reduce__(self) -> Any:
         return Predictor, (self.data, self.columns, self.probabilities, self.threshold)
-
-    def __repr__(self) -> str:
-        return f"<chary predictor: {', '.join([*self.columns, *self.schema])}>"
 
 
 # ---------------------------------------------------------------- models and columns
@@ -401,16 +387,12 @@ def _record_batch(batch: Any, columns: Sequence[str], added: dict[str, pl.Series
     import pyarrow as pa
 
     types = {pl.String: pa.string(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}
-    fields = []
-    arrays = []
+    arrays = {}
     for name in columns:
         array = batch.column(name)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()
-        fields.append(batch.schema.field(name))
-        arrays.append(array)
+        arrays[name] = array
     for name, column in added.items():
-        plain_type = types[type(column.dtype)]
-        fields.append(pa.field(name, plain_type))
-        arrays.append(column.to_arrow().cast(plain_type))
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+        arrays[name] = column.to_arrow().cast(types[type(column.dtype)])
+    return pa.RecordBatch.from_pydict(arrays)
