@@ -10,6 +10,7 @@ from typing import BinaryIO, TypedDict
 import numpy as np
 import polars as pl
 
+from chary._files import atomic_rewrite, atomic_write
 from chary._words import named_columns, percent
 from chary.audit.blind import hidden_columns
 from chary.audit.drawing import draw_sheet
@@ -204,14 +205,16 @@ class LabelJob(_Job):
         whole, columns = self.table.with_blank_rows(added)
         return _in_front([self.target, *added], whole.frame.with_columns(**columns))
 
-    def add_to_check(self, row: int, guess: str, filling: Filling | None, stream: BinaryIO) -> None:
-        """Write the sheet of checked rows, new or as it is, with one more row."""
-        rows = np.array([row], dtype=np.intp)
+    def add_to_check(self, path: Path, row: int, guess: str, filling: Filling | None) -> None:
+        """Add a row to the sheet of checked rows, which is new if ``filling`` is None."""
+        rows = np.array([row])
         guesses = {GUESS: pl.Series([guess])}
-        if filling is not None:
-            enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
+        if filling is None:
+            with atomic_write(path) as stream:
+                write_sheet(self._draw_pool(DOUBT), rows, stream, guesses)
             return
-        write_sheet(self._draw_pool(DOUBT), rows, stream, guesses)
+        with atomic_rewrite(path) as stream:
+            enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)
 
     def _draw_pool(self, chosen: str = RANDOM) -> DrawPool:
         """Collect the rows that a sheet is drawn from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chary._files import atomic_rewrite, atomic_write, sole_writer
+from chary._files import sole_writer
 from chary.audit.filling import Filling
 from chary.review.errors import ConflictError, page_sentence
 from chary.review.jobs import LABEL
@@ -60,12 +60,11 @@ class Sheets:
         with sole_writer(path):
             filling = self._read(path)
             if filling is None or filling.place_of(row) is None:
-                open_sheet = atomic_write if filling is None else atomic_rewrite
-                with open_sheet(path) as stream:
-                    self.job.add_to_check(row, guess, filling, stream)
+                self.job.add_to_check(path, row, guess, filling)
                 filling = self._read(path)
-        place = None if filling is None else filling.place_of(row)
-        if filling is None or place is None:
+        # Programs that know nothing of the lock may write, too.
+        place = filling and filling.place_of(row)
+        if not filling or not place:
             raise ConflictError(f"{path.name} was just changed; try again.")
         return filling, place
 
