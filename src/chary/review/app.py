@@ -106,6 +106,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         # Answers are taken while files are written.
         with nullcontext() if path == "/api/write" else bench.lock:
             require(path)
+            # An answer to a table that was changed may be about another row.
             bench.require_unchanged()
             return WRITES[path](bench, body)
 
@@ -126,6 +127,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
             context["data"] = read(f"/api/{name}", query)
             context["state"] = read("/api/state", {})
         shell = templates_of("chary.review").get_template(f"{name}.html").render(context)
+        # Half of a character pair, which UTF-8 lacks, is spelled out.
         return HTMLResponse(shell.encode("utf-8", "backslashreplace"))
 
     def reading(request: Request) -> Response:

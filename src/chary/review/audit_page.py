@@ -100,6 +100,7 @@ def draw_more(bench: Workbench, body: Body) -> AuditPage:
         bench.sheets.draw(k)
     bench.version += 1
     if earlier is None and rule == LIVE:
+        # A live interval compares the answers with labels: learn them now.
         _sheet_of(bench).mark_stopping()
         if bench.unaudited is None and not bench.background.running:
             bench.learn()
@@ -118,6 +119,7 @@ def answer(bench: Workbench, body: Body) -> AuditPage:
     filling.answer(place, text, body.get("expected"), number=number)
     bench.version += 1
 
+    # The last answer completes a planned audit, so its result may be seen.
     if not filling.n_left and bench.inputs().options.audit is not None:
         bench.learn()
     # A row whose answer is taken back is shown again.

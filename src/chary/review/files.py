@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple, TypedDict
 from chary._files import atomic_writes
 from chary.tables import Table, state_of
 
-Writer = Callable[[BinaryIO], object]
+Writers = dict[str, Callable[[BinaryIO], object]]  # by kind of output
 
 
 class Paths(NamedTuple):
@@ -48,9 +48,7 @@ class Outputs:
         self._states: dict[str, object] = {}  # by kind: the file as it was right after writing
         self._content: dict[str, object] = {}  # by kind: what the written file depends on
 
-    def write(
-        self, writers: Mapping[str, Writer], content: object, overwrite: bool = False
-    ) -> list[str]:
+    def write(self, writers: Writers, content: object, overwrite: bool = False) -> list[str]:
         """Write the files that may be written; return the names of the others."""
         kinds = [kind for kind in writers if overwrite or self._is_free(kind)]
         paths = [self.paths[kind] for kind in kinds]

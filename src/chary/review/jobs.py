@@ -33,7 +33,7 @@ from chary.method.priors import ClassPrior
 from chary.model_file import model_bytes
 from chary.options import JudgeOptions, LabelOptions, ReviewOptions
 from chary.report import Hints, Progress, render_judged, render_page, summarize, summarize_judged
-from chary.review.files import Writer, paths_of
+from chary.review.files import Writers, paths_of
 from chary.tables import (
     ACCEPT,
     ADDED_COLUMNS,
@@ -102,7 +102,9 @@ class _Job:
     def examples(self) -> dict[str, list[str]]:
         """A few different cells of each column that is not hidden."""
         examples = {}
-        for cells in self.table.frame.head(_ROWS_FOR_EXAMPLES).drop(self.hidden):
+        for cells in self.table.frame.head(_ROWS_FOR_EXAMPLES):
+            if cells.name in self.hidden:
+                continue
             texts = cell_texts(cells, _EXAMPLE_WIDTH).drop_nulls().unique(maintain_order=True)
             examples[cells.name] = [cell_words(text) for text in texts.head(_EXAMPLES)]
         return examples
@@ -190,7 +192,7 @@ class LabelJob(_Job):
         """Label the table, as ``chary label`` does."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
-    def writers(self, result: LabeledTable) -> dict[str, Writer]:
+    def writers(self, result: LabeledTable) -> Writers:
         """Return what writes each output, the table last."""
         hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
@@ -266,9 +268,9 @@ class JudgeJob(_Job):
         progress("Judging the labels")
         return judge_table(self.source, options.audit, options)
 
-    def writers(self, result: JudgedTable) -> dict[str, Writer]:
+    def writers(self, result: JudgedTable) -> Writers:
         """Return what writes each output, the table last."""
-        writers: dict[str, Writer] = {
+        writers: Writers = {
             "report": lambda stream: _write_page(render_judged(summarize_judged(result)), stream)
         }
         if result.accepted is not None:

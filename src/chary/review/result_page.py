@@ -35,6 +35,7 @@ def result_page(bench: Workbench, query: Query) -> ResultPage:
     job = bench.job
     result = bench.result
     whole = bench.view("shown", lambda: job.shown(result))
+    # The page is for a look at the table; the file holds all.
     shown = whole[:N_ROWS, :_N_COLUMNS]
     rows = []
     for cells in shown.rows():

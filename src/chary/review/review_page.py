@@ -102,6 +102,7 @@ def check(bench: Workbench, body: Body) -> ReviewPage:
     text = checked_answer(body.get("answer"), doubtful.classes, bench.options.unlabeled)
     if text == SKIPPED:
         raise TableError("To skip a row, go on to the next: nothing is written.")
+    # Without a sheet of checked rows there is no answer to take back.
     if text or is_in_sheet:
         filling, place = bench.sheets.add_to_check(row, doubtful.proposed(row))
         filling.answer(place, text, body.get("expected"), number=row)
@@ -122,6 +123,7 @@ class DoubtfulRows:
         self.result = result
         self.classes = [str(name) for name in result.labels.classes]
         pool = np.flatnonzero(~result.labels.labeled)
+        # Stable: rows of equal confidence keep the order of the table.
         places = pool[np.argsort(result.confidence[pool], kind="stable")]
         self.order = result.table.numbers(places)  # (U,)
 

@@ -74,6 +74,7 @@ def truth_page(bench: Workbench, query: Query) -> TruthPage | NotYetPage:
         unfinished = audit.answers.unfinished_sentence
         sentences = [*sentences, unfinished]
     chosen = bench.options.error
+    # An error that was typed with the command is offered, too.
     errors = set(ERRORS)
     if chosen is not None:
         errors.add(chosen)

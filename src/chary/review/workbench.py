@@ -50,6 +50,7 @@ def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
             "A page needs a table that it can read again; save standard input in a file first."
         )
     source = open_source(list(paths), reserved=(), **options.reading)
+    # Labels under test may stand in records, as those of language models do.
     if options.labels:
         source = flattened(source)
     table = source.read()
@@ -141,6 +142,7 @@ class Workbench:
         filling = self.sheets.audit
         if filling is None or filling.n_answered < FEWEST_ANSWERS:
             return []
+        # Stopping early because of a planned interval would make it invalid.
         if filling.n_left and not filling.origin.stopped:
             return []
         return filling.answers
@@ -174,6 +176,7 @@ class Workbench:
         if not isinstance(self.result, LabeledTable):
             self.learn()
             return
+        # The labels stay: only marks and files change. Work at hand writes them anyway.
         self._apply_error()
         if not self.background.running:
             self.background.start(self._write)
@@ -213,6 +216,7 @@ class Workbench:
             if has_audit and self.rule == LIVE and self.unaudited is None:
                 runs = [self.inputs(audited=False), inputs]
 
+        # The verdict on bias is shown while the model still learns.
         def diagnosed(diagnosis: DiagnosedTable) -> None:
             summary = summarize_diagnosis(diagnosis)
             with self.lock:

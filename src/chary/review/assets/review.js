@@ -7,7 +7,9 @@
 // ---- Elements and words ----------------------------------------------------------------------------------------------
 
 const $ = (id) => document.getElementById(id);
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+// Characters that show nothing, or turn or hide others.
+const INVISIBLE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 /** An element with attributes and children; strings become text. */
 function make(tag, attributes = {}, ...children) {
@@ -21,9 +23,9 @@ function make(tag, attributes = {}, ...children) {
 }
 
 function button(words, kind, act) {
-  const made = make("button", { type: "button", class: kind }, words);
-  made.addEventListener("click", act);
-  return made;
+  const element = make("button", { type: "button", class: kind }, words);
+  element.addEventListener("click", act);
+  return element;
 }
 
 /** Text of a table with nothing invisible in it: a character that would turn or hide others is spelled out. */
@@ -76,23 +78,25 @@ function pauseKeys() {
 async function ask(path, body) {
   const options = { credentials: "same-origin", cache: "no-store" };
   if (body !== undefined) {
-    Object.assign(options, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    options.method = "POST";
+    options.headers = { "Content-Type": "application/json" };
+    options.body = JSON.stringify(body);
   }
-  let answer;
-  const asked = performance.now();
+  let response;
+  const start = performance.now();
   try {
-    answer = await fetch(path, options);
-    if (body && performance.now() - asked > SLOW) pauseKeys();
+    response = await fetch(path, options);
+    if (body && performance.now() - start > SLOW) pauseKeys();
   } catch {
     const error = "chary does not answer. Is it still running in the terminal? Your last change may not be saved.";
     throw new Refused(0, { error });
   }
-  const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(answer.status, found);
-  return found;
+  const content = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Refused(response.status, content);
+  return content;
 }
 
-/** Do something; what the server refuses is said in `place`, or told to it if that is a function. */
+/** Do something; a refusal of the server is shown in `place`, or passed to it if that is a function. */
 async function attempt(act, place) {
   if (typeof place !== "function") say(place);
   try {
@@ -103,7 +107,7 @@ async function attempt(act, place) {
   }
 }
 
-/** One thing at a time: what is asked for while another is under way is left undone, and that is said. */
+/** Do one thing at a time: what is asked for meanwhile is not done, and the page says so. */
 function oneAtATime(action) {
   let busy = false;
   let missed = false;
@@ -128,7 +132,7 @@ function tooSoon() {
 
 const frame = { state: null, seen: new Set(), onState: () => {}, keys: () => false };
 
-/** Ask for the state now and then; `onState(state, before)` of the page hears of it. */
+/** Ask for the state now and then, and pass it to `onState(state, before)` of the page. */
 async function watch() {
   clearTimeout(watch.timer);
   let pause = 5000;
@@ -152,11 +156,15 @@ async function watch() {
 
 function showState({ kind, work, next, notices, stale }) {
   if (kind !== document.body.dataset.kind) return location.assign("/"); // somebody chose another column
+  let words = "";
+  if (work.error) words = seen(work.error);
+  else if (work.running) words = capital(work.step);
   const line = $("work");
-  const words = work.error ? seen(work.error) : work.running ? capital(work.step) : "";
   if (line.dataset.words !== words) {
     line.dataset.words = words; // a screen reader hears the step, not every second of it
-    line.replaceChildren(words, make("span", { "aria-hidden": "true", class: "seconds" }), make("progress", { max: 1, "aria-hidden": "true" }));
+    const left = make("span", { "aria-hidden": "true", class: "seconds" });
+    const bar = make("progress", { max: 1, "aria-hidden": "true" });
+    line.replaceChildren(words, left, bar);
   }
   line.classList.toggle("running", work.running);
   line.classList.toggle("error", Boolean(work.error));
@@ -171,7 +179,9 @@ function showState({ kind, work, next, notices, stale }) {
     place.replaceChildren(`${words}: ${work.left} `, make("progress", { max: 1, value: work.share }));
     show(place, work.running);
   }
-  for (const link of document.querySelectorAll(".steps a")) show(link.querySelector(".next"), next.page === link.getAttribute("href"));
+  for (const link of document.querySelectorAll(".steps a")) {
+    show(link.querySelector(".next"), next.page === link.getAttribute("href"));
+  }
   show($("stale"), stale && !work.running && document.body.dataset.page !== "audit");
   for (const notice of notices) notify(notice);
 }
@@ -201,10 +211,12 @@ function listenToKeys() {
   $("help-button").addEventListener("click", () => help.showModal());
   document.addEventListener("keydown", (event) => {
     // A key held down answers once, not thirty times.
-    if (event.defaultPrevented || event.repeat || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-    const inPlace = event.target.closest?.("input, select, textarea, [contenteditable]");
-    const pressable = event.target.closest?.("a, button, summary");
-    if (inPlace || (pressable && ["Enter", " "].includes(event.key)) || (!on.checked && event.key.length === 1)) return;
+    if (event.defaultPrevented || event.repeat || help.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest?.("input, select, textarea, [contenteditable]")) return;
+    const canBePressed = event.target.closest?.("a, button, summary");
+    if (canBePressed && ["Enter", " "].includes(event.key)) return;
+    if (!on.checked && event.key.length === 1) return;
     if (event.key === "?") help.showModal();
     else if ($("content").hasAttribute("aria-busy")) return tooSoon();
     else if (frame.keys(event)) event.preventDefault();
@@ -214,17 +226,25 @@ function listenToKeys() {
   });
 }
 
-const nextStep = () => [...document.querySelectorAll("[data-next]")].find((one) => one.checkVisibility() && !one.disabled);
+function nextStep() {
+  const steps = [...document.querySelectorAll("[data-next]")];
+  return steps.find((step) => step.checkVisibility() && !step.disabled);
+}
 
 // ---- One row and the answers to it: the pages Audit and Review ---------------------------------------------------------
 
 function fieldOf({ name, text }) {
-  const empty = !text.trim();
-  const shape = empty ? "empty" : text.length > 80 || text.includes("\n") ? "long" : "text";
-  return make("div", { class: shape }, make("dt", { dir: "auto" }, seen(name, 200)), make("dd", { dir: "auto" }, empty ? "empty" : seen(text)));
+  let shape = "text";
+  if (!text.trim()) shape = "empty";
+  else if (text.length > 80 || text.includes("\n")) shape = "long";
+  const head = make("dt", { dir: "auto" }, seen(name, 200));
+  const cell = make("dd", { dir: "auto" }, shape === "empty" ? "empty" : seen(text));
+  return make("div", { class: shape }, head, cell);
 }
 
-/** Buttons and keys of the classes, and the box for a name; `give(name)` gets what was chosen. */
+const MOST_OPTIONS = 2000; // class names that the box for a name offers
+
+/** Buttons and keys of the classes, and the box for a name; `give(name)` gets the chosen class. */
 class Answers {
   constructor(give) {
     this.give = give;
@@ -246,9 +266,13 @@ class Answers {
   show(keys) {
     if (JSON.stringify(keys) !== JSON.stringify(this.keys)) {
       this.keys = keys;
-      this.buttons = new Map(keys.filter(({ key }) => key).map((one) => [one.key, this.button(one)]));
+      this.buttons = new Map();
+      for (const { key, name } of keys) {
+        if (key) this.buttons.set(key, this.button(key, name));
+      }
       $("class-buttons").replaceChildren(...(this.byName ? [] : this.buttons.values()));
-      $("typed-list").replaceChildren(...keys.slice(0, 2000).map(({ name }) => make("option", { value: name })));
+      const options = keys.slice(0, MOST_OPTIONS).map(({ name }) => make("option", { value: name }));
+      $("typed-list").replaceChildren(...options);
     }
     for (const button of this.buttons.values()) button.classList.remove("chosen");
     say($("answer-error"));
@@ -258,14 +282,14 @@ class Answers {
     else if (typing) $("content").focus({ preventScroll: true });
   }
 
-  button({ key, name }) {
-    const made = button(make("kbd", {}, key), "", () => this.give(name));
-    made.append(make("span", { dir: "auto" }, seen(name, 80)));
-    made.dataset.name = name;
-    return made;
+  button(key, name) {
+    const element = button(make("kbd", {}, key), "", () => this.give(name));
+    element.append(make("span", { dir: "auto" }, seen(name, 80)));
+    element.dataset.name = name;
+    return element;
   }
 
-  /** Whether a key stood for a class. */
+  /** Answer if a key stands for a class; return whether it does. */
   press(key) {
     const button = this.byName ? null : this.buttons.get(key.toLowerCase());
     if (!button) return false;
@@ -302,11 +326,12 @@ class Answers {
     else say($("answer-error"), `“${seen(text, 60)}” is no class in the list. If it should be one, choose “Another class”.`);
   }
 
-  /** What became of an answer that was not saved. */
+  /** Show why an answer was not saved. */
   refuse(refused) {
     for (const button of this.buttons?.values() ?? []) button.classList.remove("chosen");
     if (refused.status !== 409) return say($("answer-error"), seen(refused.message));
-    $("conflict").querySelector("p").textContent = `${seen(refused.message)} Your answer was not saved, theirs was kept.`;
+    const words = `${seen(refused.message)} Your answer was not saved, theirs was kept.`;
+    $("conflict").querySelector("p").textContent = words;
     show($("conflict"));
     show($("answers"), false);
     $("conflict").querySelector("button").focus();
@@ -314,18 +339,20 @@ class Answers {
 }
 
 /**
- * Rows one by one, from `path` of the server: `render(data)` shows what the page has around the row, `number(row)` is
- * how it is called, `where(row)` says the server which row it is, and `skip(row)` gets what to show in its place.
+ * Show rows one by one and send the answers.
+ *
+ * path: of the server; render(data): shows what the page has around the row; number(row): how people call the row;
+ * where(row): how the server knows it; skip(row): asks for the row after it, without an answer.
  */
 async function rowPage(path, { render, number, where, skip }) {
-  let now = null;
-  const given = []; // what was answered here, to be taken back in turn
+  let current = null;
+  const history = []; // answers given here, taken back in turn
 
   const showRow = (data) => {
-    now = data;
+    current = data;
     const { row, keys } = data;
     for (const name of ["row", "answers"]) show($(name), Boolean(row));
-    $("undo").disabled = given.length === 0;
+    $("undo").disabled = history.length === 0;
     render(data);
     if (!row) return;
     $("fields").replaceChildren(...row.fields.map(fieldOf));
@@ -335,35 +362,40 @@ async function rowPage(path, { render, number, where, skip }) {
   const act = oneAtATime((action) => attempt(action, (refused) => answers.refuse(refused)));
   const send = async (row, answer) => {
     const next = await ask(path, { ...where(row), answer, expected: row.answer });
-    given.push({ row, answer });
+    history.push({ row, answer });
     showRow(next);
-    say($("saved"), `Row ${count(number(row))}: ${answer === "?" ? "skipped" : `“${seen(answer, 60)}”`}, saved.`);
+    const words = answer === "?" ? "skipped" : `“${seen(answer, 60)}”`;
+    say($("saved"), `Row ${count(number(row))}: ${words}, saved.`);
     watch();
   };
   const takeBack = async () => {
-    const { row, answer } = given.at(-1);
+    const { row, answer } = history.at(-1);
     const next = await ask(path, { ...where(row), answer: "", expected: answer });
-    given.pop();
+    history.pop();
     showRow(next);
     say($("saved"), `The answer to row ${count(number(row))} is taken back.`);
   };
 
-  const give = (answer) => now?.row && act(() => send(now.row, answer));
-  const pass = () => now?.row && act(async () => (skip ? showRow(await skip(now.row)) : send(now.row, "?")));
-  const undo = () => given.length && act(takeBack);
+  const skipRow = async (row) => {
+    if (skip) showRow(await skip(row));
+    else await send(row, "?");
+  };
+  const give = (answer) => current?.row && act(() => send(current.row, answer));
+  const pass = () => current?.row && act(() => skipRow(current.row));
+  const undo = () => history.length && act(takeBack);
   const answers = new Answers(give);
   onClicks({ skip: pass, undo });
   frame.keys = (event) => {
     if (!$("conflict").hidden) return false;
     if (event.key === "u") return Boolean(undo());
-    if (!now?.row) return false;
+    if (!current?.row) return false;
     if (event.key === "s") pass();
     else if (event.key === "n") answers.open(true);
     else return answers.press(event.key);
     return true;
   };
   showRow(await ask(path));
-  return { give, undo, current: () => now, showRow };
+  return { give, undo, current: () => current, showRow };
 }
 
 // ---- Drawing random rows: on the pages Start and Audit -------------------------------------------------------------------
@@ -374,7 +406,8 @@ function drawForm(planned, audit) {
   const rows = $("draw-k");
   rows.max = planned.most;
   rows.min = audit ? audit.drawn + 1 : 1;
-  if (document.activeElement !== rows) rows.value = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
+  const proposed = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
+  if (document.activeElement !== rows) rows.value = proposed;
   say($("draw-words"), `Out of ${many(planned.most, "row")}.`);
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
   show(form.querySelector("fieldset"), !audit);
@@ -392,15 +425,19 @@ function drawForm(planned, audit) {
 
 async function startPage() {
   const judged = document.body.dataset.kind === "judge";
-  let now = null;
+  let current = null;
 
   const render = (data) => {
-    now = data;
+    current = data;
     const { rows, labelled, values, notes, columns, diagnosis } = data;
-    say($("read"), `${many(rows, "row")}, ${count(labelled)} of them with a label${judged ? " to be judged." : `. The other ${count(rows - labelled)} are to get one.`}`);
+    const purpose = judged ? " to be judged." : `. The other ${count(rows - labelled)} are to get one.`;
+    say($("read"), `${many(rows, "row")}, ${count(labelled)} of them with a label${purpose}`);
     showValues($("classes"), values);
     list($("notes"), notes);
-    if (!$("columns").contains(document.activeElement)) $("columns").tBodies[0].replaceChildren(...columns.map(columnRow)); // not under somebody's hand
+    // Not while a person chooses a kind in the table.
+    if (!$("columns").contains(document.activeElement)) {
+      $("columns").tBodies[0].replaceChildren(...columns.map(columnRow));
+    }
     if (!judged) {
       const used = columns.filter((column) => column.used).length;
       say($("columns-words"), `${count(used)} of ${many(columns.length, "column")} used. Is a kind wrong? Change it here.`);
@@ -410,28 +447,31 @@ async function startPage() {
   };
 
   const showNext = (state) => {
-    if (!state || !now) return;
+    if (!state || !current) return;
     const { audit, next } = state;
     show($("go-on"), Boolean(audit));
     if (!audit) {
-      if ($("draw").hidden) drawForm(now.planned, null);
+      if ($("draw").hidden) drawForm(current.planned, null);
       return;
     }
     show($("draw"), false);
     say($("next-title"), "Next");
-    say($("go-on-words"), `${count(audit.answered)} of ${many(audit.drawn, "random row")} labelled, ${count(audit.skipped)} skipped.`);
+    const labelled = `${count(audit.answered)} of ${many(audit.drawn, "random row")} labelled`;
+    say($("go-on-words"), `${labelled}, ${count(audit.skipped)} skipped.`);
     $("go-on-link").setAttribute("href", next.page);
     $("go-on-link").replaceChildren(`${seen(next.words)} `, make("kbd", {}, "Enter"));
   };
 
   const columnRow = ({ name, kind, used, note, doubtful, examples, chosen }) => {
-    const cells = make("td", {}, ...examples.filter((text) => text !== "").map((text) => make("span", { class: "example", dir: "auto" }, seen(text, 80))));
+    const example = (text) => make("span", { class: "example", dir: "auto" }, seen(text, 80));
+    const cells = make("td", {}, ...examples.filter((text) => text !== "").map(example));
     const head = make("th", { scope: "row", dir: "auto" }, seen(name, 120));
     if (judged) return make("tr", {}, head, cells);
-    const same = { numeric: "number", categorical: "category", words: "text" }[kind] ?? kind;
-    const own = make("option", { value: "" }, chosen ? "as chary sees it" : same || "being looked at");
-    const others = now.kinds.filter((choice) => chosen || choice !== same).map((choice) => make("option", { value: choice, selected: choice === chosen }, choice));
-    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}` }, own, ...others);
+    const present = { numeric: "number", categorical: "category", words: "text" }[kind] ?? kind;
+    const asSeen = make("option", { value: "" }, chosen ? "as chary sees it" : present || "being looked at");
+    const option = (choice) => make("option", { value: choice, selected: choice === chosen }, choice);
+    const choices = current.kinds.filter((choice) => chosen || choice !== present);
+    const select = make("select", { "aria-label": `Kind of ${seen(name, 80)}` }, asSeen, ...choices.map(option));
     select.addEventListener("change", () => {
       select.blur();
       attempt(async () => {
@@ -439,8 +479,9 @@ async function startPage() {
         watch();
       }, $("columns-error"));
     });
-    return make("tr", { class: used ? null : "soft" }, head, make("td", {}, select), cells,
-      make("td", { class: doubtful ? "doubtful" : null }, used ? "" : "left out: ", doubtful ? "please check: " : "", seen(note, 300)));
+    const prefix = `${used ? "" : "left out: "}${doubtful ? "please check: " : ""}`;
+    const remark = make("td", { class: doubtful ? "doubtful" : null }, `${prefix}${seen(note, 300)}`);
+    return make("tr", { class: used ? null : "soft" }, head, make("td", {}, select), cells, remark);
   };
 
   const showDiagnosis = (diagnosis) => {
@@ -453,7 +494,8 @@ async function startPage() {
   };
 
   frame.onState = async (state, before) => {
-    if (before && (before.version !== state.version || before.work.running !== state.work.running)) render(await ask("/api/start"));
+    const isNew = before?.version !== state.version || before.work.running !== state.work.running;
+    if (before && isNew) render(await ask("/api/start"));
     showNext(state);
   };
   render(await ask("/api/start"));
@@ -472,7 +514,10 @@ function showValues(place, values, onTick) {
     });
     const named = tick ? make("label", { class: "choice" }, tick, words) : words;
     const bar = make("progress", { max: most, value: isLabel ? rows : 0, "aria-hidden": "true" });
-    return make("li", { class: isLabel ? null : "soft" }, named, bar, make("span", { class: "n" }, many(rows, "row")), doubtful && onTick ? make("span", { class: "also doubtful" }, "This looks like a missing answer.") : null);
+    const size = make("span", { class: "n" }, many(rows, "row"));
+    const line = make("li", { class: isLabel ? null : "soft" }, named, bar, size);
+    if (doubtful && onTick) line.append(make("span", { class: "also doubtful" }, "This looks like a missing answer."));
+    return line;
   }));
 }
 
@@ -480,29 +525,35 @@ function showValues(place, values, onTick) {
 
 async function choosePage() {
   const form = $("choose");
-  let now = null;
+  let current = null;
 
   const render = (data) => {
-    now = data;
+    current = data;
     const { rows, columns, target, values, more } = data;
     say($("read"), `${many(rows, "row")}, ${many(columns.length, "column")}.`);
     list($("notes"), data.notes);
     $("targets").replaceChildren(...columns.map(columnChoice));
     show($("values-part"), Boolean(target));
     showValues($("values"), values, showTask);
-    say($("values-words"), more ? `It has ${many(more, "more value")} than can be classes. Choose a column whose values repeat.` : "");
+    const tooMany = `It has ${many(more, "more value")} than can be classes. Choose a column whose values repeat.`;
+    say($("values-words"), more ? tooMany : "");
     form.elements.task.value = data.task;
     showTask();
   };
 
   const columnChoice = ({ name, about }) => {
-    const radio = make("input", { type: "radio", name: "target", value: name, checked: name === now.target });
-    return make("label", { class: "choice" }, radio, make("span", { dir: "auto" }, make("b", {}, seen(name, 120)), " ", make("span", { class: "soft" }, seen(about, 120))));
+    const radio = make("input", { type: "radio", name: "target", value: name, checked: name === current.target });
+    const bold = make("b", {}, seen(name, 120));
+    const soft = make("span", { class: "soft" }, seen(about, 120));
+    return make("label", { class: "choice" }, radio, make("span", { dir: "auto" }, bold, " ", soft));
   };
 
   const showTask = () => {
-    const labelled = now.values.reduce((n, { rows, is_label: isLabel }) => n + (isLabel ? rows : 0), 0);
-    const open = now.rows - labelled;
+    let labelled = 0;
+    for (const { rows, is_label: isLabel } of current.values) {
+      if (isLabel) labelled += rows;
+    }
+    const open = current.rows - labelled;
     say($("to-label"), open ? `Label the ${many(open, "row")} that have no label` : "Label rows: none is without a label");
     say($("to-judge"), `Find out how good the ${many(labelled, "label")} are that the column holds`);
     form.elements.task[0].disabled = open === 0;
@@ -510,18 +561,22 @@ async function choosePage() {
   };
 
   form.addEventListener("change", async (event) => {
-    if (event.target.name === "task") now.task = event.target.value;
+    if (event.target.name === "task") current.task = event.target.value;
     if (event.target.name !== "target") return;
-    const { task } = now;
+    const { task } = current;
     const query = new URLSearchParams({ target: event.target.value });
-    await attempt(async () => render({ ...(await ask(`/api/start?${query}`)), task }), $("choose-error"));
+    await attempt(async () => {
+      const data = await ask(`/api/start?${query}`);
+      render({ ...data, task });
+    }, $("choose-error"));
   });
   form.addEventListener("submit", oneAtATime(async (event) => {
     event.preventDefault();
     await attempt(async () => {
       const { target, task } = Object.fromEntries(new FormData(form));
-      const unlabeled = now.values.filter((one) => !one.is_label).map(({ name }) => name);
-      const classes = now.values.filter((one) => one.is_label && one.is_doubtful).map(({ name }) => name);
+      const names = (values) => values.map(({ name }) => name);
+      const unlabeled = names(current.values.filter((value) => !value.is_label));
+      const classes = names(current.values.filter((value) => value.is_label && value.is_doubtful));
       await ask("/api/labels", { target, task, unlabeled, classes });
       location.reload();
     }, $("choose-error"));
@@ -546,12 +601,17 @@ async function auditPage() {
     show($("question"), Boolean(row));
     show($("all-done"), isDone);
     if (!isDone) return;
-    say($("all-done-words"), `${count(answered)} labelled, ${count(skipped)} skipped${skipped ? ": a skipped row counts as wrong" : ""}.`);
+    const hint = skipped ? ": a skipped row counts as wrong" : "";
+    say($("all-done-words"), `${count(answered)} labelled, ${count(skipped)} skipped${hint}.`);
     $("undo-last").disabled = $("undo").disabled;
     show($("more-rows"), drawn < planned.most);
     drawForm(planned, data);
   };
-  const { undo } = await rowPage("/api/audit", { render, number: (row) => row.place, where: ({ place, row }) => ({ place, row }) });
+  const { undo } = await rowPage("/api/audit", {
+    render,
+    number: (row) => row.place,
+    where: ({ place, row }) => ({ place, row }),
+  });
   onClicks({ "undo-last": undo });
 }
 
@@ -574,13 +634,18 @@ async function reviewPage() {
     say($("proposed"), seen(proposed, 80));
     say($("proposed-words"), `${seen(source)}, confidence ${confidence}`);
     say($("answer-now"), row.answer ? `You said “${seen(row.answer, 60)}”.` : "");
-    $("confirm-label").replaceChildren(make("span", {}, "Confirm “", make("bdi", {}, seen(proposed, 60)), "”"), make("kbd", {}, "Enter"));
+    const words = make("span", {}, "Confirm “", make("bdi", {}, seen(proposed, 60)), "”");
+    $("confirm-label").replaceChildren(words, make("kbd", {}, "Enter"));
     show($("why-part"), why.length > 0);
     $("why").replaceChildren(...why.map(({ shown, effect }) =>
       make("li", {}, make("span", { dir: "auto" }, seen(shown, 120)), effectOf(effect))));
   };
 
-  const effectOf = (effect) => make("span", { class: effect >= 0 ? "for" : "against" }, effect >= 0 ? "for it " : "against it ", "●".repeat(Math.min(3, Math.max(1, Math.ceil(Math.abs(effect))))));
+  const effectOf = (effect) => {
+    const side = effect >= 0 ? "for" : "against";
+    const dots = Math.min(3, Math.max(1, Math.ceil(Math.abs(effect)))); // one for each unit of log-odds
+    return make("span", { class: side }, `${side} it `, "●".repeat(dots));
+  };
 
   const rowAt = (parameters) => ask(`/api/review?${new URLSearchParams(parameters)}`);
   const { give, current, showRow } = await rowPage("/api/review", {
@@ -592,7 +657,8 @@ async function reviewPage() {
   onClicks({ "confirm-label": () => give(current().proposed) });
   frame.onState = async (state, before) => {
     const { row } = current();
-    if (before?.work.running && !state.work.running) showRow(await rowAt(row ? { row: row.number } : {}));
+    const hasEnded = before?.work.running && !state.work.running;
+    if (hasEnded) showRow(await rowAt(row ? { row: row.number } : {}));
   };
 }
 
@@ -601,7 +667,8 @@ async function reviewPage() {
 /** Show the page as it is now, with what was said last. */
 async function renew(said) {
   const { id } = document.activeElement;
-  const page = new DOMParser().parseFromString(await (await fetch(location)).text(), "text/html");
+  const response = await fetch(location);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
   $("content").replaceChildren(...page.getElementById("content").childNodes);
   document.body.dataset.filled = page.body.dataset.filled;
   show($("loading"), false);
@@ -626,12 +693,15 @@ document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.dataset.post) return;
   event.preventDefault();
-  post(form, Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, Number(value)])));
+  const body = {};
+  for (const [name, value] of new FormData(form)) body[name] = Number(value);
+  post(form, body);
 });
 if (document.body.dataset.filled) {
   frame.onState = async ({ version, work }) => {
     const isNew = document.body.dataset.filled !== `${version} ${work.running}`;
-    if (isNew && !document.activeElement.matches("main input")) await renew(frame.said); // not under somebody's hand
+    // Not while a person fills in a form.
+    if (isNew && !document.activeElement.matches("main input")) await renew(frame.said);
   };
 }
 
