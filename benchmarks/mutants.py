@@ -115,11 +115,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "it is the number of wrong rows among none, of which no number passes",
     (
         "method/priors",
-        "_FEW_MOVES = 64  # cheaper one by one than another level of temperature",
-        "64 -> 65 at 13",
-    ): "one move more at a time, on the way to the same best assignment",
-    (
-        "method/priors",
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "Add -> Sub at 23",
     ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
@@ -128,58 +123,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "1 -> 2 at 35",
     ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
-    (
-        "method/priors",
-        "return offset + nudge * _tie_order(raised >= raised.max(axis=0) - rounding, counts - "
-        "fixed)",
-        "GtE -> Gt at 35",
-    ): "just as far behind as rounding may put it; where that is 0, all scores are 0 and all rows alike",
-    (
-        "method/priors",
-        "winners = np.where(patterns, heights[:, None], -1).argmax(axis=0)",
-        "1 -> 2 at 48",
-    ): "heights start at 0, so that any number below is none of them",
-    (
-        "method/priors",
-        "while improved and found > 0:",
-        "Gt -> GtE at 19",
-    ): "from a miss of 0 on nothing is found to be less",
-    (
-        "method/priors",
-        "while improved and found > 0:",
-        "0 -> 1 at 27",
-    ): "as many rows lack in some classes as are too many in others: a miss is an even number",
-    (
-        "method/priors",
-        "sample = columns[:, :: -(-n // _CORE_ROWS)]",
-        "USub twice at 23",
-    ): "a sample as large, from the last row on; the answer does not depend on it",
-    (
-        "method/priors",
-        "if n_levels_without_gain == 2:  # tied rows, exchanged at once, or clusters, which need "
-        "to cool",
-        "2 -> 3 at 28",
-    ): "one level more before rows are exchanged, on the way to the same best assignment",
-    (
-        "method/priors",
-        "n_levels_without_gain = 0",
-        "0 -> 1 at 24",
-    ): "rows are exchanged one level earlier, on the way to the same best assignment",
-    (
-        "method/priors",
-        "while best[2] > _FEW_MOVES and temperature > finest:",
-        "Gt -> GtE at 6",
-    ): "one level more where just as many are misplaced, on the way to the same best assignment",
-    (
-        "method/priors",
-        "rows = np.flatnonzero((owner == c) == (excess[c] > 0))",
-        "Gt -> GtE at 39",
-    ): "classes that have as many as they should are left out in the line above",
-    (
-        "method/priors",
-        "for (_, b), rows in zip(path, movers, strict=True):",
-        "True -> False at 45",
-    ): "the loop above makes movers of each step of the path; strict tells whoever changes it",
     (
         "method/network",
         "return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]",
@@ -206,11 +149,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_BLOCK_NUMBERS = 2**21",
         "21 -> 22 at 20",
     ): "twice as many rows are fetched at once, and no other",
-    (
-        "method/priors",
-        "if n_misplaced < best[2]:",
-        "Lt -> LtE at 3",
-    ): "of two levels as good, the later one, on the way to the same best assignment",
     (
         "method/network",
         "if depth > 0:",

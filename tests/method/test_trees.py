@@ -145,8 +145,6 @@ def test_what_cannot_be_plain_arrays_is_refused():
     X[:, 0] = X[:, 0] > 0
     with pytest.raises(ValueError, match="categorical features cannot be saved; give it numbers"):
         plain_trees(HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(X, y))
-    with pytest.raises(ValueError, match="several targets cannot be saved"):
-        plain_trees(ExtraTreesClassifier(2).fit(X, np.column_stack([y, y])))
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         plain_trees(ExtraTreesClassifier(2).fit(X, y)).predict(csr_matrix(X))
 

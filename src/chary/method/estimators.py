@@ -127,8 +127,8 @@ def probabilities(estimator: Any, X: Any) -> Floats:
         probs = np.asarray(estimator.predict_proba(X))
         if probs.ndim != 2 or probs.shape[1] != len(getattr(estimator, "classes_", probs.T)):
             raise ValueError(
-                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one number "
-                "for each row and class is needed."
+                f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one "
+                "number for each row and class is needed."
             )
         return probs
 

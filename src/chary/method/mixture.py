@@ -175,7 +175,6 @@ def default_members(
     if is_boosted:
         enough_labels = n_classes * defaults.boosting_labels
         boosting_weight = defaults.boosting_weight * min(1.0, n_labeled / enough_labels)
-
     linear_weight = defaults.linear_weight + defaults.boosting_weight - boosting_weight
 
     most_trees = max(2, defaults.max_leaf_shares // (n_labeled * n_classes))

@@ -153,11 +153,6 @@ class PlainForest(_PlainTrees):
     """
 
     def _take(self, forest: Any) -> PlainForest:
-        if forest.n_outputs_ != 1:
-            raise ValueError(
-                f"An {type(forest).__name__} with several targets cannot be saved; fit one for "
-                "each."
-            )
         self.trees_ = Trees.of(forest_nodes(forest))
         return super()._take(forest)
 
