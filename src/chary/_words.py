@@ -27,13 +27,24 @@ def visible(text: object, limit: int = 80) -> str:
     """
     text = str(text)
     text = text.replace("\xa0", " ").replace("\u202f", " ")  # spaces that numbers are written with
-    characters = [
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:limit]
-    ]
-    escaped = "".join(characters)
-    if len(escaped) <= limit and len(text) <= limit:
-        return escaped
-    return f"{escaped[: limit - 3]}..."
+    line = escaped(text[:limit])
+    if len(line) <= limit and len(text) <= limit:
+        return line
+    return f"{line[: limit - 3]}..."
+
+
+def escaped(text: str, allowed: str = "") -> str:
+    r"""Escape what is invisible, but for the characters that are allowed.
+
+    >>> escaped("a\nb\x00", allowed="\n")
+    'a\nb\\x00'
+    """
+    characters = []
+    for character in text:
+        if not character.isprintable() and character not in allowed:
+            character = character.encode("unicode_escape").decode()
+        characters.append(character)
+    return "".join(characters)
 
 
 def shown(text: object, limit: int = 60) -> str:

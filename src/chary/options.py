@@ -285,7 +285,7 @@ class Options:
 
     @classmethod
     def among(cls, parameters: Mapping[str, Any]) -> Self:
-        """Build options from those parameters of a Python call that are options."""
+        """Build options from those of many parameters that are options."""
         declared = declarations(cls)
         return cls.of(**{name: value for name, value in parameters.items() if name in declared})
 
@@ -302,9 +302,7 @@ class Options:
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
         """Take over from another command's options all that this command has, too."""
-        known = {attribute.name for attribute in fields(cls)}
-        shared = {name: value for name, value in vars(options).items() if name in known}
-        return cls(**{**shared, **changes})
+        return cls.among({**vars(options), **changes})
 
     @classmethod
     def kept(cls, remembered: Mapping[str, Any], **given: Any) -> Self:
@@ -338,10 +336,10 @@ class Options:
     def as_typed(self) -> dict[str, Any]:
         """Write what was chosen, by name: a text, a list of them, or True for a switch."""
         typed = {}
-        defaults = {attribute.name: attribute.default for attribute in fields(self)}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
-            if value != defaults[name]:
+            # The default is an attribute of the class; a required option has none.
+            if value != getattr(type(self), name, MISSING):
                 typed[name] = value if value is True else declaration.write(value)
         return typed
 

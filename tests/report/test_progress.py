@@ -19,7 +19,7 @@ def test_the_share_done_grows_and_the_time_left_is_that_of_the_steps_before():
     pace.step("Training")
     assert shares == sorted(shares)
     assert pace.share == pytest.approx(17 / 100)
-    assert pace.left == pytest.approx(83)  # as long as usual: what is left takes 83 seconds
+    assert pace.words == "17%, about 83 s left"  # as long as usual: what is left takes 83 seconds
     pace.step("Labelling: 1,000 of 4,000 rows")
     assert pace.share == pytest.approx((96 + 2 / 4) / 100)
     pace.step("Preparing columns")  # again, with an audit
@@ -27,4 +27,4 @@ def test_the_share_done_grows_and_the_time_left_is_that_of_the_steps_before():
     other = Pace(clock=lambda: now[0])
     other.step("Comparing with other models: 3 of 10")
     now[0] += 6
-    assert (other.share, other.left) == pytest.approx((0.3, 14))
+    assert other.words == "30%, about 14 s left"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 import typer
 
 from chary._files import atomic_writes, make_folders, probe
-from chary._words import Parameter, Step, command_line, finite, listed, visible
+from chary._words import Parameter, Step, command_line, escaped, finite, listed, visible
 from chary.options import (
     FORMAT_WORDS,
     OUTPUT,
@@ -257,16 +257,7 @@ def say(text: str, style: str = "") -> None:
     """Print words with names of files in them, whose odd characters are escaped."""
     from rich.text import Text
 
-    characters = [
-        character if character.isprintable() or character == "\n" else _escaped(character)
-        for character in text
-    ]
-    stdout().print(Text("".join(characters), style), soft_wrap=True)
-
-
-def _escaped(character: str) -> str:
-    """Write a character as an escape sequence."""
-    return character.encode("unicode_escape").decode()
+    stdout().print(Text(escaped(text, allowed="\n"), style), soft_wrap=True)
 
 
 def complain(sentence: str) -> None:

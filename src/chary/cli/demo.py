@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +27,6 @@ def demo_command(options: DemoOptions, out: FOLDER = Path("chary-demo")) -> None
     """Tell the whole story on a table whose labels are known."""
     from chary.report import quality
 
-    start = time.perf_counter()
     seed = options.seed or 0
     force = options.force
     path = out / "tumours.csv"
@@ -78,7 +76,6 @@ def demo_command(options: DemoOptions, out: FOLDER = Path("chary-demo")) -> None
 
     say(f"Open the report: {audited.paths['report']}")
     say(f"The same in the browser: {ReviewOptions(target=TARGET).command([path])}")
-    say(f"{time.perf_counter() - start:.0f} seconds in all.", "dim")
 
 
 def _say_command(options: Options, path: Path) -> None:

@@ -140,9 +140,8 @@ def _label(
         def show_progress(task: FileTask, n_rows: int, share: float) -> None:
             rows_done[task.source] = n_rows
             bytes_done[task.source] = share * n_bytes[task.source]
-            n_files_done = sum(bytes_done[name] >= n_bytes[name] for name in n_bytes)
             step(
-                f"{n_files_done} of {counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
+                f"{counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
                 f"{sum(bytes_done.values()):,.0f} of {sum(n_bytes.values()):,} bytes"
             )
 
@@ -167,8 +166,8 @@ def _summarize(
         "rows": sum(file.rows for file in written),
         "labels": dict(sorted(labels.items(), key=lambda item: (-item[1], item[0]))),
         "notes": all_notes,
-        "new_rows": dict(sorted(new_rows.items())),
-        "files": {"predicted": sorted(file.output for file in written)},
+        "new_rows": new_rows,
+        "files": {"predicted": [file.output for file in written]},
         "failed": [{"file": name, "reason": console.sentence(error)} for name, error in failed],
     }
 

@@ -74,7 +74,6 @@ class DiagnosisSummary(TypedDict):
     classes: dict[str, int]  # labels by class
     labeled: int  # rows with a label
     unlabeled: int
-    audited: bool
     biased: bool  # mildly or strongly
     tone: Tone
     sentence: str
@@ -285,7 +284,6 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
         "classes": diagnosis.class_counts,
         "labeled": diagnosis.n_labeled,
         "unlabeled": diagnosis.n_unlabeled,
-        "audited": diagnosis.audited,
         "biased": diagnosis.verdict in (MILD, STRONG),
         "tone": tone_of.get(diagnosis.verdict, "fair"),
         "sentence": diagnosis.sentence,

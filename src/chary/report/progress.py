@@ -76,21 +76,13 @@ class Pace:
         return self._share_before + self._step_share * -math.expm1(-seconds / expected_seconds)
 
     @property
-    def left(self) -> float | None:
-        """Seconds left; None: too early to tell."""
+    def words(self) -> str:
+        """Share and seconds left, for a person."""
         seconds = self._clock() - self._work_start
         share = self.share
         if seconds <= _FIRST_SECONDS or not share:
-            return None
-        return seconds / share - seconds
-
-    @property
-    def words(self) -> str:
-        """Share and seconds left, for a person."""
-        left = self.left
-        if left is None:
-            return f"{self.share:.0%}"
-        return f"{self.share:.0%}, about {left:.0f} s left"
+            return f"{share:.0%}"
+        return f"{share:.0%}, about {seconds / share - seconds:.0f} s left"
 
 
 def _usual_shares(kind: str) -> tuple[float, float]:
