@@ -58,11 +58,13 @@ _Scalar = int | float | str | None
 
 
 class ModelFileError(ValueError):
-    """A model that cannot be saved, or a file that is not a model of chary."""
+    """A model that cannot be saved or loaded."""
 
 
 def save_model(model: Any, path: GivenPath, *, force: bool = False) -> None:
-    """Save a fitted model in one file; the same model makes the same bytes.
+    """Save a fitted model in one file.
+
+    The same model makes the same bytes.
 
     Parameters
     ----------
@@ -84,7 +86,10 @@ def save_model(model: Any, path: GivenPath, *, force: bool = False) -> None:
 
 
 def model_bytes(model: Any) -> bytes:
-    """Make the bytes of a model file, for callers that write several files together."""
+    """Make the bytes of a model file.
+
+    They are for callers that write several files together.
+    """
     if hasattr(model, "fit"):
         check_is_fitted(model)
     arrays: Arrays = {}
@@ -101,11 +106,11 @@ def model_bytes(model: Any) -> bytes:
 
 
 def load_model(path: GivenPath) -> Any:
-    """Load a model saved by :func:`save_model`; it predicts as the saved one, to the bit.
+    """Load a model saved by :func:`save_model`.
 
-    The versions of scikit-learn with which it was saved and is loaded do not matter. Trees come
-    back as plain arrays: instead of an ``ExtraTreesClassifier`` there is a
-    ``chary.method.PlainForest``, which predicts the same.
+    It predicts as the saved one, to the bit. The versions of scikit-learn with which it was saved
+    and is loaded do not matter. Trees come back as plain arrays: instead of an
+    ``ExtraTreesClassifier`` there is a ``chary.method.PlainForest``, which predicts the same.
 
     Parameters
     ----------
@@ -137,7 +142,10 @@ def read_model_file(path: GivenPath) -> bytes:
 
 
 def load_bytes(data: bytes, name: str = "The model") -> Any:
-    """Build the model from the bytes of a file; each field is checked before anything is used."""
+    """Build the model from the bytes of a file.
+
+    Each field is checked before anything is used.
+    """
     try:
         # safetensors refuses a header that is too long or not of its form.
         arrays = safetensors.numpy.load(data)
@@ -174,7 +182,7 @@ class DriftReference:
     counts: NDArray[np.int64]
 
     def fits(self, preparation: TablePreparation) -> bool:
-        """Tell whether a reference from a file can be about the features of a preparation."""
+        """Tell whether a reference can be about the features of a preparation."""
         numbers = [feature.column for feature in preparation.features() if not feature.indicator]
         used = {column.name for column in preparation.columns_ if column.used}
         n_events = len(numbers) + len(used.difference(numbers)) + len(used)
@@ -206,7 +214,10 @@ def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
 
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
-    """Read the header of a safetensors file and where it ends: eight bytes of length, then JSON."""
+    """Read the header of a safetensors file, and where it ends.
+
+    It is eight bytes of length, then JSON.
+    """
     end = 8 + int.from_bytes(data[:8], "little")
     return json.loads(data[8:end]), end
 
@@ -257,7 +268,7 @@ def _pack(value: Any, arrays: Arrays) -> Any:
 
 
 def _with_plain_trees(value: Any) -> Any:
-    """Turn a tree ensemble of scikit-learn into plain arrays; leave other values as they are."""
+    """Turn fitted trees into plain arrays; leave other values as they are."""
     try:
         return plain_trees(value)
     except (ValueError, AttributeError) as error:
@@ -267,7 +278,7 @@ def _with_plain_trees(value: Any) -> Any:
 
 
 def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
-    """Keep an array of numbers as it is, and one of text or objects as codes and their values."""
+    """Put an array among ``arrays``; text and objects become codes and their values."""
     name = f"a{len(arrays)}"
     kind = array.dtype.kind
     if kind in "fiub":
@@ -449,7 +460,10 @@ def _estimator_state(model: Any) -> dict[str, Any]:
 
 
 def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    """Build an estimator; one that was fitted needs all of its attributes, and is tried out."""
+    """Build an estimator.
+
+    One that was fitted needs all of its attributes, and is tried out.
+    """
     for name in params.keys() - signature(cls).parameters.keys():
         _refuse_unknown(f"{cls.__name__} with the parameter {name}")
     model = cls(**params)
@@ -469,10 +483,10 @@ def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]
 
 
 def _try_out(model: Any) -> None:
-    """Have a fitted estimator make finite numbers of zeros and of ones, as many as it should.
+    """Have a fitted estimator score a row of zeros and one of ones.
 
-    Each is a row by itself: an array that would fit only some number of rows makes more than one
-    row of it.
+    The scores must be finite, and of one row. The rows are scored one by one: an array that would
+    fit only some number of rows makes more than one of it.
     """
     n_features = model.n_features_in_
     _require(n_features <= _MAX_FEATURES)
@@ -520,7 +534,7 @@ def _restore_table(
 
 
 def _restore_column(**fields: Any) -> Column:
-    """Build a column; a field of another type, or that its kind cannot read, is refused."""
+    """Build a column, whose fields have the right types and suit its kind."""
     column = Column(**fields)
     blank = vars(Column("", ""))
     _require(all(type(value) is type(blank[name]) for name, value in fields.items()))
@@ -531,7 +545,7 @@ def _restore_column(**fields: Any) -> Column:
 
 
 def _restore_pipeline(steps: list[Any], sketch: dict[str, Any] | None = None) -> Pipeline:
-    """Build a pipeline whose steps follow on each other, and whose drift reference fits them."""
+    """Build a pipeline, whose steps and drift reference fit together."""
     pipeline = Pipeline(steps)
     preparation = steps[0][1]
     is_of_table = isinstance(preparation, TablePreparation)
@@ -560,13 +574,13 @@ _RESTORE: dict[type, Any] = {
 
 
 def _require(condition: bool | np.bool_) -> None:
-    """Refuse a file if a condition does not hold that all saved models fulfil."""
+    """Refuse a file that breaks what holds of all saved models."""
     if not condition:
         raise ModelFileError("The model file contradicts itself; copy or train it again.")
 
 
 def _refuse_unknown(name: str) -> NoReturn:
-    """Refuse a file that holds a class or a parameter of another version."""
+    """Refuse a class or a parameter of another version."""
     raise ModelFileError(
         f"The model file holds a {visible(name)}, which the installed chary and scikit-learn do "
         "not know; install the versions that it was made with, or train the model again."

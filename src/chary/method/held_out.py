@@ -38,7 +38,7 @@ class HeldOut(NamedTuple):
 
     @property
     def balanced(self) -> float | None:
-        """Mean over the classes of the share of their rows that are right; None without rows."""
+        """Mean share of right rows over the classes; None without rows."""
         if not len(self.given):
             return None
         _, codes = np.unique(self.given, return_inverse=True)
@@ -85,7 +85,7 @@ def hold_out_folds(
     initial: Sequence[Any] | None = None,
     keep: list[Any] | None = None,
 ) -> HeldOut:
-    """Predict the rows of each fold by a model that has every label but theirs.
+    """Predict the rows of each fold by a model without their labels.
 
     The rows stay in training without their labels.
 
@@ -131,7 +131,7 @@ def hold_out_folds(
 
 
 def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
-    """Encode a target with the classifier's marker of unlabelled rows; -1 if it has none."""
+    """Encode a target with the classifier's marker of unlabelled rows."""
     params = last_step(estimator).get_params(deep=False)
     return encode(y, unlabeled=params.get("unlabeled", -1))
 
@@ -177,15 +177,16 @@ def confidence_of(model: Any, X: Any) -> Floats:
 def stratified_folds(
     groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS
 ) -> list[RowNumbers]:
-    """Deal the rows of every group out evenly, and return the row numbers of each fold."""
+    """Deal every group out evenly; return the row numbers of each fold."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
     return [test for _, test in splitter.split(groups, groups)]
 
 
 class LabeledStratifiedKFold(StratifiedKFold):
-    """Stratified folds of the labelled rows; every training fold also holds all unlabelled rows.
+    """Stratified folds of the labelled rows.
 
-    Use it as ``cv`` in ``GridSearchCV`` and ``cross_val_score``: no unlabelled row is ever scored.
+    Every training fold also holds all unlabelled rows. Use it as ``cv`` in ``GridSearchCV`` and
+    ``cross_val_score``: no unlabelled row is ever scored.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ class LabeledStratifiedKFold(StratifiedKFold):
     def split(
         self, X: Any, y: ArrayLike, groups: Any = None
     ) -> Iterator[tuple[RowNumbers, RowNumbers]]:
-        """Yield the row numbers of each fold's training and test; ``groups`` is not used."""
+        """Yield the training and test rows of each fold; ``groups`` is not used."""
         labels = encode(y, unlabeled=self.unlabeled)
         rows = np.flatnonzero(labels.labeled)
         for _, test in super().split(rows, labels.codes[rows]):

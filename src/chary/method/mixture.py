@@ -85,7 +85,7 @@ class Member(NamedTuple):
 
 
 class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """A scaler that standardises columns, and leaves those of zeros and ones as they are.
+    """A scaler that standardises columns, except those of zeros and ones.
 
     A rare category is a column of few ones: divided by its standard deviation, one of them would
     weigh more than any number of the table can, and categories are what shifts from one group of
@@ -125,7 +125,7 @@ class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def linear_model(defaults: MixtureDefaults = MIXTURE_DEFAULTS) -> Pipeline:
-    """Make a logistic regression that takes a column of zeros and ones as it is."""
+    """Make a logistic regression of scaled columns."""
     return make_pipeline(
         ColumnScaler(), LogisticRegression(C=defaults.inverse_penalty, max_iter=1000)
     )
@@ -363,7 +363,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         return weights / total
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
-        """Predict the probabilities (n, C), and those of each member (n, M, C), in one pass."""
+        """Predict probabilities (n, C), and each member's (n, M, C), in one pass."""
         check_is_fitted(self, "class_bias_")
         logits = self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
         probs = softmax(self._mean_scores(logits) + self.class_bias_)
@@ -410,7 +410,7 @@ def _check_member(entry: Any) -> Member:
 
 
 def _fit_member(member: Member, X: Floats, labels: Labels, names: NDArray[Any]) -> Member:
-    """Fit a member in place; ``names`` (C,) are the classes that it gets to know."""
+    """Fit a member in place; ``names`` (C,) are its classes."""
     labeled = labels.labeled
     codes = labels.codes[labeled]
     steps = []

@@ -44,7 +44,7 @@ _MAX_LEVELS = 20
 
 
 def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
-    r"""Find the offset of each class that gives the predictions the wanted class proportions.
+    r"""Find offsets with which the predictions have the wanted class proportions.
 
     With scores s_ic of n rows and proportions p, the offset b is such that :math:`\arg\max_c
     (s_{ic} + b_c)` gives class c to k_c rows, k being n p rounded to whole numbers by largest
@@ -89,7 +89,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
 
 
 class ClassPrior(NamedTuple):
-    """The parameters ``class_prior`` and ``aim`` of an estimator, for the rows of its fit."""
+    """The parameters ``class_prior`` and ``aim``, for the rows of a fit."""
 
     shares: Floats | None  # (C,) of all rows; None: nothing is known
     unlabeled_shares: Floats  # (C,) of the unlabelled rows; NaN if nothing is known
@@ -130,9 +130,9 @@ class ClassPrior(NamedTuple):
         return cls(shares, unlabeled_shares, aim)
 
     def offset(self, scores: Callable[[], Floats]) -> Floats:
-        """Find what to add to the scores (n, C) of the rows to predict; 0 if nothing is imposed.
+        """Find what to add to the scores; 0 if nothing is imposed.
 
-        The rows are ``Labels.rows_to_predict``. Their scores are worked out only if needed.
+        The scores (n, C) are those of ``Labels.rows_to_predict``, worked out only if needed.
         """
         shares = self.unlabeled_shares
         if self.aim == ACCURACY:
@@ -151,7 +151,7 @@ class ClassPrior(NamedTuple):
 
 
 def shares_of_unlabeled(prior: Floats, labeled: Codes, n_rows: int) -> Floats:
-    """Convert the class shares (C,) of all n rows to those of the unlabelled ones.
+    """Convert the class shares (C,) of all rows to those of unlabelled ones.
 
     ``labeled`` (C,) is how many rows of each class are labelled. If somewhat more rows of a class
     are labelled than its share allows, the class is left with half a row; if far more are (three
@@ -191,7 +191,7 @@ def shares_of_sample(prior: Floats, labeled: Codes, n_rows: int, n_sample: int) 
 
 
 def variation(codes: Codes, other_codes: Codes, n_classes: int) -> float:
-    """Measure the total variation between the class shares of two sets of rows.
+    """Measure the total variation between class shares of two sets of rows.
 
     It is 0 if the shares are alike, and 1 if the sets have no class in common.
     """
@@ -227,7 +227,7 @@ def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]
 
 
 def _check_shares(class_prior: Any, names: list[Any]) -> Floats:
-    """Check the shares that a user gave, and bring them into the order of the classes."""
+    """Check a user's shares, and put them into the order of the classes."""
     values = class_prior
     if isinstance(class_prior, Mapping):
         if set(class_prior) != set(names):
@@ -253,7 +253,9 @@ def _check_shares(class_prior: Any, names: list[Any]) -> Floats:
 
 
 def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    r"""Choose the share of rows for each class if a row of a rare class matters more than others.
+    r"""Choose class shares that balance the classes.
+
+    A row of a rare class then matters more than one of a common class.
 
     Let z be the scores (none further than 7 below the highest of its row), centred in each row,
     divided by their root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`: how
@@ -345,7 +347,7 @@ def most_informative(columns: Floats) -> Floats:
 
 
 def information(columns: Floats, offset: Floats) -> tuple[float, Floats]:
-    r"""Compute I(b) of ``balanced_shares`` for scores as columns (C, n), and its gradient.
+    r"""Compute I(b) of ``balanced_shares`` for columns (C, n), and its gradient.
 
     With m the mean of the p_i and :math:`g_{ic} = \log p_{ic} - \log m_c`,
 
@@ -367,7 +369,7 @@ def information(columns: Floats, offset: Floats) -> tuple[float, Floats]:
 
 
 def _on_common_scale(columns: Floats) -> Floats:
-    """Centre the scores of each row, and bring their root mean square to ``SPREAD``.
+    """Centre each row, and bring the root mean square to ``SPREAD``.
 
     Scores that are all alike stay 0.
     """
@@ -380,7 +382,7 @@ def _on_common_scale(columns: Floats) -> Floats:
 
 
 def _content_order(columns: Floats) -> Codes:
-    """Order rows by what they hold, so that the order of a table changes nothing."""
+    """Order rows by content, so that the order of a table changes nothing."""
     weights = np.random.default_rng(0).standard_normal((len(columns), 1))
     # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
     keys = ((columns - columns.max(axis=0)) * weights).sum(axis=0)
@@ -388,7 +390,7 @@ def _content_order(columns: Floats) -> Codes:
 
 
 def _sample_rows(columns: Floats) -> Floats:
-    """Take every k-th row in the order of their content, at most ``_MOST_ROWS``."""
+    """Take every k-th row by content, at most ``_MOST_ROWS``."""
     order = _content_order(columns)
     step = -(-len(order) // _MOST_ROWS)  # rounded up
     return columns[:, order[step // 2 :: step]]
@@ -420,7 +422,7 @@ def whole_counts(shares: Floats, n: int, favor: Floats | None = None) -> Codes:
 
 
 def match_counts(columns: Floats, counts: Codes) -> Floats:
-    r"""Find offsets b with which class c has the highest raised score in k_c rows.
+    r"""Find offsets b that give class c the highest score in k_c rows.
 
     With the scores s_ic as columns (C, n), b solves the dual of the best assignment of rows to
     classes of sizes k,
@@ -453,9 +455,9 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
 
 
 def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: float) -> Floats:
-    """Find offsets with which the mean softmax is within a tolerance of the shares.
+    """Find offsets that bring the mean softmax close to the shares.
 
-    The search begins at ``offset`` and ends after a number of steps, even if that is too early.
+    The search begins at ``offset``, and ends within ``tolerance`` or after ``_MAX_STEPS``.
     Over a step whose largest and smallest entry differ by r, the curvature of log-sum-exp changes
     at most by the factor e^r; therefore the share log(1 + r) / r of a Newton step always descends,
     and no line search is needed.
@@ -478,7 +480,7 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
 
 
 def _match_all_means(columns: Floats, shares: Floats) -> Floats:
-    """Match the mean softmax of z to shares, to a tenth of a row."""
+    """Match the mean softmax to shares, to a tenth of a row."""
     return match_means(columns, shares, np.zeros(len(columns)), 0.1 / columns.shape[1])
 
 
@@ -493,7 +495,7 @@ def score_columns(scores: ArrayLike) -> Floats:
 
 
 def _two_class_offset(columns: Floats, counts: Codes) -> Floats:
-    """Sort the rows: those that lean least to the second class are the first class's."""
+    """Give the first class the rows that lean least to the second."""
     leaning = np.sort(columns[1] - columns[0])
     values, first_places = np.unique(leaning, return_index=True)
     # Only between distinct values can rows be parted: so many are below each cut.
@@ -516,7 +518,7 @@ def _cut(values: Floats, position: Any) -> Any:
 
 
 def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
-    """Sharpen the softmax of ``match_means`` until it is the argmax and the counts are met.
+    """Sharpen the softmax of ``match_means`` until the counts are met.
 
     Rows that are alike go to one class together; then the counts may never be met, and the offsets
     that came nearest are taken.
@@ -547,11 +549,11 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
 
 
 def _to_middle(columns: Floats) -> Floats:
-    """Find what to add to offsets to be in the middle of those that give rows the same classes.
+    """Find what to add to offsets to be in the middle of equivalent ones.
 
-    Row i of class c stays there when b_d - b_c <= s_ic - s_id. The least of these limits for each
-    pair (c, d) makes a graph; the shortest paths from each class are the corners of the set of such
-    b.
+    Equivalent offsets give every row the same class. Row i of class c stays there when b_d - b_c <=
+    s_ic - s_id. The least of these limits for each pair (c, d) makes a graph; the shortest paths
+    from each class are the corners of the set of such b.
     """
     n_classes = len(columns)
     row_classes = columns.argmax(axis=0)
@@ -568,7 +570,7 @@ def _to_middle(columns: Floats) -> Floats:
 
 
 def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:
-    """Compute the logarithm of the mean softmax (C,), and the derivative of the mean (C, C).
+    """Compute the log of the mean softmax (C,) and the mean's derivative (C, C).
 
     The derivative is with respect to the offset.
     """
