@@ -162,6 +162,7 @@ def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
     result = chary.label(frame.with_columns(llm=pl.Series(maybe)), target="y")
     assert result.details.guesses.kept is True
     assert set(result.frame["chary_label"]) == {"no", "yes"}
+    assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
 
 
 def test_of_many_columns_by_chance_alike_none_is_taken_for_one_that_guesses():

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from chary._words import shown
+from chary._words import listed, shown
 from chary.audit.figures import kappa
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import Prepared
@@ -22,6 +22,9 @@ from chary.tables.cells import label_texts
 from chary.tables.table import can_be_text
 from chary.tables.target import folded
 
+# Most guesses that a sentence names.
+_NAMED_GUESSES = 3
+
 
 class GuessColumn(NamedTuple):
     """A column that already guesses the label."""
@@ -30,6 +33,8 @@ class GuessColumn(NamedTuple):
     features: NDArray[np.intp]  # (G,) places of its features
     patterns: NDArray[np.float32]  # (K, G) what these are in rows that have a guess
     labels: NDArray[Any]  # (K,) the label that each pattern guesses
+    # Guesses that no label has: nothing can be learned of such a class.
+    unknown: tuple[str, ...] = ()
 
     def keep(self, classifier: Any) -> KeptGuessesClassifier:
         """Make a fitted classifier keep the labels of the column."""
@@ -53,6 +58,7 @@ class GuessFigures(NamedTuple):
     column_right: int  # of these
     model_right: int  # of these, by models that have not seen their labels
     audited: bool  # whether the rows are those of an audit; if not, they are the given labels
+    unknown: tuple[str, ...]  # guesses that no label has; such rows get the model's label
 
     @property
     def sentence(self) -> str:
@@ -63,11 +69,18 @@ class GuessFigures(NamedTuple):
         outcome = "is used"
         if self.kept:
             outcome = "shows no clear gain, so the column's labels are kept"
-        return (
+        sentence = (
             f"Column {shown(self.column)} already guesses the label. Of {self.n} {rows}, the "
             f"column has {self.column_right} right and the model, which learns from the column "
             f"too, {self.model_right}: the model {outcome}."
         )
+        if self.kept and self.unknown:
+            names = listed([shown(name) for name in self.unknown[:_NAMED_GUESSES]])
+            sentence += (
+                f" Rows with a guess that none of your labels has, such as {names}, get the "
+                "model's label."
+            )
+        return sentence
 
 
 def compare_guesses(
@@ -90,6 +103,7 @@ def compare_guesses(
         column_right=column_right,
         model_right=model_right,
         audited=audited,
+        unknown=column.unknown,
     )
 
 
@@ -205,7 +219,9 @@ def _with_patterns(
     """
     columns = [feature.column for feature in prepared.preparation.features()]
     features = np.flatnonzero([column == name for column in columns])
-    guesses = _codes_of(label_texts(table.frame[name]), code_of)
+    texts = label_texts(table.frame[name])
+    guesses = _codes_of(texts, code_of)
+
     patterns, places = np.unique(
         prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True
     )
@@ -218,4 +234,7 @@ def _with_patterns(
     if not is_guess.any():
         return None
 
-    return GuessColumn(name, features, patterns[is_guess], labels.classes[lowest_code[is_guess]])
+    values = texts.drop_nulls().unique().to_list()
+    unknown = sorted(text for text in values if folded(text) not in code_of)
+    guessed_labels = labels.classes[lowest_code[is_guess]]
+    return GuessColumn(name, features, patterns[is_guess], guessed_labels, tuple(unknown))
