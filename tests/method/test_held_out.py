@@ -1,4 +1,4 @@
-"""Labelled rows judged by models that have not seen their labels: which rows, which models."""
+"""Models predict labels that they have not seen: which rows, which models."""
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ class Memory(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        assert not self.seen_ & set(X[:, 0].tolist()), "judged on a label that it has seen"
+        assert not self.seen_ & set(X[:, 0].tolist()), "predicts a label that it has seen"
         return np.full(len(X), "a")
 
     def predict_proba(self, X):
@@ -55,15 +55,15 @@ class Memory(ClassifierMixin, BaseEstimator):
 # --- Cross-validation of the labels ---------------------------------------------------------------
 
 
-def test_held_out_judges_every_labelled_row_once():
+def test_every_labelled_row_is_held_out_once():
     X, rng = table(300)
     codes = np.where(
         rng.random(300) < 0.4, (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int), -1
     )
-    judged = hold_out(Confident(), X, codes, random_state=0)
-    assert len(judged.correct) == (codes >= 0).sum()
-    assert 0.7 < judged.correct.mean() < 0.98
-    np.testing.assert_allclose(judged.confidence, judged.probability**2)
+    predicted = hold_out(Confident(), X, codes, random_state=0)
+    assert len(predicted.correct) == (codes >= 0).sum()
+    assert 0.7 < predicted.correct.mean() < 0.98
+    np.testing.assert_allclose(predicted.confidence, predicted.probability**2)
 
 
 def test_held_out_leaves_a_class_with_one_label_in_training():
@@ -73,7 +73,7 @@ def test_held_out_leaves_a_class_with_one_label_in_training():
     assert len(hold_out(Confident(), X, codes, random_state=0).correct) == 19
 
 
-def test_held_out_without_enough_labels_judges_nothing():
+def test_without_enough_labels_nothing_is_held_out():
     X, _ = table(10)
     codes = np.array([0, 1, *[-1] * 8])
     assert len(hold_out(Confident(), X, codes, random_state=0).correct) == 0
@@ -89,43 +89,43 @@ def test_folds_deal_every_group_out_evenly():
 # --- Any folds, any classifier --------------------------------------------------------------------
 
 
-def test_no_model_has_seen_the_labels_that_it_is_judged_on_and_unlabelled_rows_stay():
+def test_no_model_has_seen_the_labels_that_it_predicts_and_unlabelled_rows_stay():
     X = np.arange(30.0)[:, None]
     y = np.array(["a", "b"] * 10 + [None] * 10, dtype=object)
     Memory.fits = []
-    judged = hold_out_folds(
+    predicted = hold_out_folds(
         Memory(), X, y, [np.array([3, 0]), np.array([7]), np.array([12, 18, 1])]
     )
     assert Memory.fits == [(30, 18), (30, 19), (30, 17)]
-    assert judged.correct.tolist() == [False, True, False, True, True, False]
-    assert judged.prediction.tolist() == ["a"] * 6
-    assert judged.probability.tolist() == judged.confidence.tolist() == [0.75] * 6
+    assert predicted.correct.tolist() == [False, True, False, True, True, False]
+    assert predicted.prediction.tolist() == ["a"] * 6
+    assert predicted.probability.tolist() == predicted.confidence.tolist() == [0.75] * 6
 
 
 def test_one_row_at_a_time_is_leave_one_out():
     X, _ = table(40)
     y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")
-    judged = hold_out_folds(
+    predicted = hold_out_folds(
         LogisticRegression(), X, y, [rows for _, rows in LeaveOneOut().split(X)]
     )
     for row in range(40):
         others = np.arange(40) != row
         assert (
             LogisticRegression().fit(X[others], y[others]).predict(X[[row]])[0]
-            == judged.prediction[row]
+            == predicted.prediction[row]
         )
-    np.testing.assert_array_equal(judged.correct, judged.prediction == y)
+    np.testing.assert_array_equal(predicted.correct, predicted.prediction == y)
 
 
-def test_a_class_of_which_all_labels_are_held_out_is_judged_wrong():
+def test_a_class_of_which_all_labels_are_held_out_is_never_predicted():
     X, _ = table(40)
     y = np.where(X[:, 0] > 0, "yes", "no").astype(object)
     y[:3] = "rare"
-    judged = hold_out_folds(
+    predicted = hold_out_folds(
         DiverseEnsembleClassifier(n_steps=5, random_state=0), X, y, [np.arange(3)]
     )
-    assert not judged.correct.any()
-    assert "rare" not in judged.prediction
+    assert not predicted.correct.any()
+    assert "rare" not in predicted.prediction
 
 
 @pytest.mark.parametrize("container", [np.asarray, pd.DataFrame])
@@ -148,22 +148,22 @@ def test_labels_and_tables_of_every_kind(classifier, container):
     assert ((expected.probability >= 0.5) & (expected.probability <= 1)).all()
 
 
-def test_what_is_judged_is_the_prediction_not_the_highest_probability():
+def test_correct_is_about_the_prediction_not_the_highest_probability():
     X, rng = table(60, 2)
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, 0)
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.1)
-    judged = hold_out_folds(model, X, y, [np.arange(20)])
-    np.testing.assert_array_equal(judged.prediction, model.fit(X[20:], y[20:]).predict(X[:20]))
-    assert (judged.prediction != model.predict_proba(X[:20]).argmax(axis=1)).any()
+    predicted = hold_out_folds(model, X, y, [np.arange(20)])
+    np.testing.assert_array_equal(predicted.prediction, model.fit(X[20:], y[20:]).predict(X[:20]))
+    assert (predicted.prediction != model.predict_proba(X[:20]).argmax(axis=1)).any()
 
 
 def test_rows_can_be_taken_in_another_order():
     X, _ = table(40)
     y = (X[:, 0] > 0).astype(int)
-    judged = hold_out_folds(Confident(), X, y, [np.arange(10), np.arange(10, 20)])
-    turned = judged.subset(np.arange(20)[::-1])
-    for name in judged._fields:
-        np.testing.assert_array_equal(getattr(turned, name), getattr(judged, name)[::-1])
+    predicted = hold_out_folds(Confident(), X, y, [np.arange(10), np.arange(10, 20)])
+    turned = predicted.subset(np.arange(20)[::-1])
+    for name in predicted._fields:
+        np.testing.assert_array_equal(getattr(turned, name), getattr(predicted, name)[::-1])
 
 
 def test_confidence_is_the_models_own_or_its_highest_probability():
@@ -196,7 +196,7 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
     y = np.where(np.arange(50) < 20, np.where(X[:, 0] > 0, "yes", "no"), None)
     labels = encode(y)
     model.set_params(unlabeled=None, random_state=0).fit(X, labels)
-    judged, audited = (
+    predicted, audited = (
         hold_out(model, X, labels, 0),
         fit_with_audit(model, X, labels, [0, 1, 2], random_state=0),
     )
@@ -204,7 +204,7 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
     plain, again = hold_out(model, X, y, 0), fit_with_audit(model, X, y, [0, 1, 2], random_state=0)
     assert columns == [50] * 3
     for found, expected in (
-        (judged, plain),
+        (predicted, plain),
         (audited.before, again.before),
         (audited.after, again.after),
     ):
@@ -214,8 +214,8 @@ def test_a_whole_run_encodes_one_column(model, monkeypatch):
 
 def test_the_balanced_share_is_the_mean_over_the_classes():
     given = np.array(["a"] * 8 + ["b"] * 2)
-    judged = HeldOut(np.array(["a"] * 10), given == "a", np.ones(10), np.ones(10), given)
-    assert judged.balanced == 0.5
-    assert judged.subset(np.array([0, 1, 9])).balanced == 0.5
-    assert judged.subset(np.array([0, 1])).balanced == 1
+    predicted = HeldOut(np.array(["a"] * 10), given == "a", np.ones(10), np.ones(10), given)
+    assert predicted.balanced == 0.5
+    assert predicted.subset(np.array([0, 1, 9])).balanced == 0.5
+    assert predicted.subset(np.array([0, 1])).balanced == 1
     assert HeldOut(given[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0)).balanced is None
