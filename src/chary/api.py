@@ -683,9 +683,9 @@ class Result(_Reported):
     @cached_property
     def importance(self) -> Any:
         """How much the labels depend on each column."""
-        columns = self.summary["importance"]["columns"]
-        names = [column["column"] for column in columns]
-        changes = [column["change"] for column in columns]
+        columns = self.details.explainer.importance
+        names = [column.column for column in columns]
+        changes = [column.change for column in columns]
         return alone(self.data, {"column": names, "change": changes})
 
     @cached_property

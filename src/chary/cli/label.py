@@ -74,14 +74,15 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
     from chary.labelling import label_table, write_rows_to_check
     from chary.model_file import model_bytes
     from chary.report import Hints, render_page, summarize
-    from chary.tables import Table, require_writable
+    from chary.tables import Table, require_writable, target_labels
 
     with console.steps() as step:
         step("Reading")
         source = console.open_table(files, options)
         if isinstance(source, Table):
             table = source
-            _refuse_wrong_target(table, options)
+            # Refuse a target without labels before any file is begun.
+            target_labels(table, options.target, **options.target_reading)
         else:
             table = source.table
 
@@ -107,16 +108,6 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
             if check_path is not None:
                 keep_copy(check_path, options.target)
     return Labelled(result, summary, hints, paths)
-
-
-def _refuse_wrong_target(table: Table, options: LabelOptions) -> None:
-    """Refuse a target without labels, and columns with the names of new ones."""
-    from chary.labelling import probability_names
-    from chary.tables import refuse_taken, target_labels
-
-    labels = target_labels(table, options.target, **options.target_reading)
-    if options.probabilities:
-        refuse_taken(table, probability_names(labels.classes))
 
 
 def _output_paths(table: Table, options: LabelOptions) -> dict[str, Path]:

@@ -22,7 +22,7 @@ from chary.labelling.predict_files import (
     plan_files,
 )
 from chary.labelling.rows_to_check import write_rows_to_check
-from chary.labelling.score import Predictor, predict_table, probability_names
+from chary.labelling.score import Predictor, predict_table
 
 __all__ = [
     "DEFAULTS",
@@ -54,6 +54,5 @@ __all__ = [
     "label_table",
     "plan_files",
     "predict_table",
-    "probability_names",
     "write_rows_to_check",
 ]

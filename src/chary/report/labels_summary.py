@@ -96,8 +96,6 @@ class ClassSummary(TypedDict):
     learned: int
     predicted: int
     new: int  # learned or predicted
-    given_share: float  # of all given labels
-    new_share: float  # of all new labels
 
 
 class SeparationSummary(TypedDict):
@@ -341,13 +339,9 @@ def _in_table(feature: Feature, mean: float) -> str:
 
 def _classes(result: LabeledTable) -> list[ClassSummary]:
     """Count the labels of each class by their origin."""
-    counts = result.counts
-    n_given = max(1, int(counts.labels[0].sum()))
-    n_new = max(1, counts.n_new)
     classes: list[ClassSummary] = []
-    for name, by_source in zip(
-        result.labels.classes.tolist(), counts.labels.T.tolist(), strict=True
-    ):
+    n_by_class = result.counts.labels.T.tolist()
+    for name, by_source in zip(result.labels.classes.tolist(), n_by_class, strict=True):
         given, learned, predicted = by_source
         classes.append(
             {
@@ -356,8 +350,6 @@ def _classes(result: LabeledTable) -> list[ClassSummary]:
                 "learned": learned,
                 "predicted": predicted,
                 "new": learned + predicted,
-                "given_share": given / n_given,
-                "new_share": (learned + predicted) / n_new,
             }
         )
     return classes
