@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from chary.audit import draw, drawing
+from chary.audit import draw
 from chary.audit.drawing import draw_sheet
 from chary.audit.sheet import read_sheet, sheet_rows, unlabelled_rows
 from chary.audit.table_cells import cells_of
@@ -80,7 +80,7 @@ def test_a_sheet_from_which_rows_were_removed_does_not_grow(tmp_path):
     drawn(path, 10)
     pl.read_csv(path, infer_schema=False)[1:].write_csv(path)
     with pytest.raises(
-        TableError, match=r"1 row of the draw is not in s.csv; put what was removed back"
+        TableError, match=r"s.csv lacks 1 row of the draw; put what was removed back"
     ):
         drawn(path, 20)
 
@@ -146,7 +146,7 @@ def test_answers_are_counted_without_the_columns_that_say_what_the_sheet_is(tmp_
     path.write_bytes(b'chary_row,y\n\xff\x00"')
     before = path.read_bytes()
     for more in ({"force": True}, {"discard_answers": True}):
-        with pytest.raises(TableError, match="damaged sheet, which may hold answers"):
+        with pytest.raises(TableError, match="cannot be read, and may hold answers"):
             drawn(path, 10, **more)
     assert path.read_bytes() == before
 
@@ -179,12 +179,6 @@ def test_draws_are_nested_and_go_on_from_any_of_them(n, seed, data):
     first, rest = rows[: k // 2], rows[k // 2 :]
     labeled[first] = True
     assert draw(labeled, len(rest), seed).tolist() == rest.tolist()
-
-
-def test_a_draw_of_many_rows_is_that_of_its_blocks(monkeypatch):
-    whole = draw(np.zeros(1_000, bool), 50, 3)
-    monkeypatch.setattr(drawing, "_BLOCK", 64)
-    assert draw(np.zeros(1_000, bool), 50, 3).tolist() == whole.tolist()
 
 
 def test_a_draw_is_the_same_for_good():

@@ -195,7 +195,7 @@ def test_scores_of_classes_are_their_own_audits():
     y_true = np.array(["a"] * 6 + ["b"] * 9)
     y_pred = np.array(["a"] * 4 + ["b"] * 10 + ["a"])
     recall = class_scores(y_true, y_pred, ["a", "b", "c"])
-    precision = class_scores(y_pred, y_true)
+    precision = class_scores(y_pred, y_true, ["a", "b"])
     assert {label: (s.correct, s.n) for label, s in recall.items()} == {"a": (4, 6), "b": (8, 9)}
     assert {label: (s.correct, s.n) for label, s in precision.items()} == {
         "a": (4, 5),
@@ -206,31 +206,29 @@ def test_scores_of_classes_are_their_own_audits():
 
 def test_what_was_said_of_skipped_rows_goes_into_the_limits_of_each_class():
     y_true, y_pred = ["a"] * 6 + ["b"] * 9, ["a"] * 4 + ["b"] * 10 + ["a"]
-    found = class_scores(y_true, y_pred, skipped=["a", None, "b", "b"])
-    assert found["a"] == Score(4, 6, neutral(4, 6 + 3)[0], neutral(4 + 2, 6 + 2)[1], 0.95)
-    assert found["b"] == Score(8, 9, neutral(8, 9 + 2)[0], neutral(8 + 3, 9 + 3)[1], 0.95)
-    assert class_scores(y_true, y_pred)["a"] == Score(4, 6, *neutral(4, 6), 0.95)
+    found = class_scores(y_true, y_pred, ["a", "b"], skipped=["a", "c", "b", "b"])
+    assert found["a"] == Score(4, 6, neutral(4, 6 + 3)[0], neutral(4 + 1, 6 + 1)[1], 0.95)
+    assert found["b"] == Score(8, 9, neutral(8, 9 + 2)[0], neutral(8 + 2, 9 + 2)[1], 0.95)
+    assert class_scores(y_true, y_pred, ["a", "b"])["a"] == Score(4, 6, *neutral(4, 6), 0.95)
 
 
 def test_balanced_accuracy_needs_rows_of_every_class():
-    enough = class_scores([0] * 5 + [1] * 5, [0] * 9 + [1])
-    few = class_scores([0] * 6 + [1] * 4, [0] * 9 + [1])
-    assert balanced_score(enough)[0] == pytest.approx(0.6)
-    assert balanced_score(enough, n_classes=3) is None
-    assert balanced_score(few) is None
-    assert balanced_score({}) is None
-    assert balanced_score(enough, n_classes=2) == balanced_score(enough)
+    enough = class_scores([0] * 5 + [1] * 5, [0] * 9 + [1], [0, 1])
+    few = class_scores([0] * 6 + [1] * 4, [0] * 9 + [1], [0, 1])
+    assert balanced_score(enough, 2)[0] == pytest.approx(0.6)
+    assert balanced_score(enough, 3) is None
+    assert balanced_score(few, 2) is None
 
 
 def test_limits_of_balanced_accuracy_join_the_errors_of_the_classes():
     scores = {0: Score(8, 10, 0.5, 0.9, 0.95), 1: Score(6, 10, 0.2, 0.9, 0.95)}
-    mean, low, high = balanced_score(scores)
+    mean, low, high = balanced_score(scores, 2)
     assert mean == pytest.approx(0.7)
     assert low == pytest.approx(0.7 - math.hypot(0.3, 0.4) / 2)
     assert high == pytest.approx(0.7 + math.hypot(0.1, 0.3) / 2)
     certain = {0: Score(0, 9, 0.0, 1.0, 0.95)}
-    assert balanced_score(certain) == (0, 0, 1)
-    assert balanced_score({0: Score(9, 9, -2.0, 3.0, 0.95)}) == (1, 0, 1)
+    assert balanced_score(certain, 1) == (0, 0, 1)
+    assert balanced_score({0: Score(9, 9, -2.0, 3.0, 0.95)}, 1) == (1, 0, 1)
 
 
 @pytest.mark.parametrize(("n_first", "n_second"), [(5, 5), (10, 20)])
@@ -241,7 +239,7 @@ def test_balanced_interval_covers_the_truth(n_first, n_second):
         for j in range(n_second + 1):
             first, second = (Score(x, n, *neutral(x, n), 0.95) for x, n in
                              ((i, n_first), (j, n_second)))  # fmt: skip
-            _, low[i, j], high[i, j] = balanced_score({0: first, 1: second})
+            _, low[i, j], high[i, j] = balanced_score({0: first, 1: second}, 2)
     grid = np.linspace(0.02, 0.98, 25)
     coverage = []
     for p in grid:

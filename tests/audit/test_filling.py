@@ -91,7 +91,7 @@ def test_the_same_row_answered_otherwise_is_a_conflict_and_stays(path):
     assert answers_on_disk(path)[0] == "b"
     one.answer(1, "b", expected="")  # the same again: a receipt that was lost
     one.answer(1, "", expected="b")
-    with pytest.raises(AnsweredElsewhereError, match="has no answer any more"):
+    with pytest.raises(AnsweredElsewhereError, match="has the answer '' by now"):
         other.answer(1, "a", expected="b")
 
 
@@ -130,12 +130,12 @@ def test_a_sheet_that_is_gone_is_said(path):
 def test_a_sheet_says_that_who_fills_it_in_is_told_when_to_stop(path):
     filling = Filling(path)
     filling.mark_stopping()
-    assert filling.origin.stopped
+    assert filling.origin.stopped_when_enough
     cells = pl.read_csv(path, infer_schema=False)["chary_classes"].to_list()
     assert all(json.loads(cell)["chary_stopped_when_enough"] for cell in cells)
-    assert Filling(path).origin.stopped
+    assert Filling(path).origin.stopped_when_enough
     Filling(path).answer(1, "a")
-    assert Filling(path).origin.stopped
+    assert Filling(path).origin.stopped_when_enough
 
 
 def test_two_who_answer_at_once_lose_nothing(path):
@@ -216,15 +216,19 @@ def test_what_a_full_disk_refuses_was_never_answered(path, full_disk, moment):
         with pytest.raises(OutputError, match="Cannot write"):
             filling.mark_stopping()
         assert filling.answers[:3] == ["a", "", ""]
-        assert (filling.n_answered, filling.next_empty(), filling.origin.stopped) == (1, 2, False)
+        assert (filling.n_answered, filling.next_empty(), filling.origin.stopped_when_enough) == (
+            1,
+            2,
+            False,
+        )
         assert path.read_bytes() == before
     filling.answer(3, "a")  # and writes nothing of what was refused
     assert answers_on_disk(path)[:4] == ["a", "", "a", ""]
-    assert not Filling(path).origin.stopped
+    assert not Filling(path).origin.stopped_when_enough
     filling.answer(2, "b", expected="")
     filling.mark_stopping()
     assert answers_on_disk(path)[:4] == Filling(path).answers[:4] == ["a", "b", "a", ""]
-    assert Filling(path).origin.stopped
+    assert Filling(path).origin.stopped_when_enough
     assert sorted(file.name for file in path.parent.iterdir()) == ["t.audit.csv", "t.csv"]
 
 

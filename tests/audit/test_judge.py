@@ -196,7 +196,7 @@ def test_skipped_rows_are_wrong_rows_not_reached_are_none_and_rows_removed_are_m
     assert judge(frame, ["rule"], path).accuracy == found.accuracy
     whole[2:].write_csv(path)
     with pytest.raises(
-        TableError, match=r"2 rows of the draw are not in s.csv; put what was removed back"
+        TableError, match=r"s.csv lacks 2 rows of the draw; put what was removed back"
     ):
         judge(frame, ["rule"], path)
 
@@ -321,7 +321,6 @@ def test_the_apostrophe_that_chary_put_before_a_formula_is_no_part_of_a_label(tm
     assert found.counts == {name: dict.fromkeys(classes, 1)}
     cells = scan.rows([0, 1], [name])[name]
     assert found.of(cells) == classes
-    assert found.has_label(cells).to_list() == [True, True]
     assert scan.read().frame[name].to_list() == ["'=no", "yes"]  # written again as it was
 
 
@@ -570,11 +569,10 @@ def test_what_a_sheet_says_of_its_columns_may_be_edited(table, tmp_path, edited)
     assert judge(frame, ["rule"], path).correct.tolist() == expected
 
 
-@pytest.mark.parametrize("n_columns", [1, 1_000])
-def test_the_report_says_what_the_sheet_showed(table, tmp_path, n_columns):
+def test_the_report_says_what_the_sheet_showed(table, tmp_path):
     frame, truth = table
-    wide = [pl.lit("x").alias(f"a column of the survey {i}") for i in range(n_columns)]
-    frame = frame.select("text", "rule", pl.col("rule").str.to_uppercase().alias("second"), *wide)
+    second = pl.col("rule").str.to_uppercase().alias("second")
+    frame = frame.select("text", "rule", second, pl.lit("x").alias("a column of the survey"))
     path = tmp_path / "s.csv"
     found, _ = drawn(frame, ["rule"], path, 30)
     assert found.hidden == ("second",)

@@ -211,7 +211,7 @@ def check_error(error: float | None, audit: Any) -> None:
     """Refuse an error that is not a share, or that no audit can be held against."""
     if error is None:
         return
-    if isinstance(error, bool) or not isinstance(error, Real) or not 0 < error < 1:
+    if not isinstance(error, Real) or not 0 < error < 1:
         raise TableError(
             f"The error {shown(error)} is not a share of wrong labels, such as ",
             Parameter("error", "0.1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -18,7 +18,7 @@ from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score
 from chary.audit.origin import RANDOM, origin_of
-from chary.audit.sheet import SKIPPED, SheetRows, read_sheet, sheet_rows
+from chary.audit.sheet import SKIPPED, SheetRow, SheetRows, read_sheet, sheet_rows
 from chary.audit.table_cells import TableCells, cells_of
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
@@ -35,12 +35,17 @@ class Annotators(NamedTuple):
     answers: list[dict[int, str]]  # of each person, by place in the draw, from 1
 
     @property
+    def classes(self) -> list[dict[int, str]]:
+        """The answers of each person that name a class, by place."""
+        return [_naming_a_class(answers) for answers in self.answers]
+
+    @property
     def differing(self) -> list[int]:
         """Places at which they give different classes."""
         classes_at: dict[int, set[str]] = {}
-        for answers in self.answers:
-            for place, text in answers.items():
-                classes_at.setdefault(place, set()).update({text} - _NO_CLASS)
+        for classes in self.classes:
+            for place, text in classes.items():
+                classes_at.setdefault(place, set()).add(text)
         return sorted(place for place, classes in classes_at.items() if len(classes) > 1)
 
     @property
@@ -56,17 +61,14 @@ class Annotators(NamedTuple):
     def sentences(self) -> list[str]:
         """Say how far they agree, and what becomes of rows on which they differ."""
         sentences = []
-        people = zip(self.names, self.answers, strict=True)
-        for (first, first_answers), (second, second_answers) in combinations(people, 2):
-            pairs = [
-                (text, second_answers[place])
-                for place, text in first_answers.items()
-                if text not in _NO_CLASS and second_answers.get(place, "") not in _NO_CLASS
-            ]
-            texts = np.array(pairs, dtype=object).reshape(-1, 2)
-            counts = pair_counts(texts[:, 0], texts[:, 1], sorted(set(texts.flat)))
+        people = zip(self.names, self.classes, strict=True)
+        for (first, first_classes), (second, second_classes) in combinations(people, 2):
+            places = sorted(first_classes.keys() & second_classes.keys())
+            first_texts = [first_classes[place] for place in places]
+            second_texts = [second_classes[place] for place in places]
+            counts = pair_counts(first_texts, second_texts, sorted({*first_texts, *second_texts}))
             sentence = (
-                f"{first} and {second} both answered {len(pairs)} rows and agree on "
+                f"{first} and {second} both answered {len(places)} rows and agree on "
                 f"{np.trace(counts)}"
             )
             agreement = kappa(counts)
@@ -79,6 +81,11 @@ class Annotators(NamedTuple):
                 f"They differ on {rows}, counted as skipped until somebody edits a sheet to agree."
             )
         return sentences
+
+
+def _naming_a_class(answers: Mapping[int, str]) -> dict[int, str]:
+    """Leave out the answers that name no class."""
+    return {place: text for place, text in answers.items() if text not in _NO_CLASS}
 
 
 @dataclass(frozen=True)
@@ -316,22 +323,21 @@ def match_answers(
 
     drawn = np.array([rows.by_place[place].number for place in range(1, last + 1)], dtype=np.intp)
     answers = AuditAnswers.of(drawn, truth, rows.n_drawn, classes, list(dict.fromkeys(notes)))
-    return replace(answers, annotators=annotators, stopped=origin_of(sheet).stopped)
+    return replace(answers, annotators=annotators, stopped=origin_of(sheet).stopped_when_enough)
 
 
-def _join_rows(sheets: Sequence[Table], rows_of_sheets: Iterable[SheetRows]) -> SheetRows:
+def _join_rows(sheets: Sequence[Table], rows_of_sheets: Sequence[SheetRows]) -> SheetRows:
     """Join the rows of several people's sheets, which must be of one draw."""
-    joined = SheetRows({}, 0, list(sheets[0].notes))
+    by_place: dict[int, SheetRow] = {}
+    notes = list(sheets[0].notes)
     for sheet, rows in zip(sheets, rows_of_sheets, strict=True):
+        notes += rows.notes
         for place, row in rows.by_place.items():
-            if joined.by_place.setdefault(place, row).number != row.number:
+            if by_place.setdefault(place, row).number != row.number:
                 raise TableError(
                     f"{sheet.name} and {sheets[0].name} are two draws; give sheets of one draw."
                 )
-        joined = joined._replace(
-            n_drawn=max(joined.n_drawn, rows.n_drawn), notes=[*joined.notes, *rows.notes]
-        )
-    return joined
+    return SheetRows(by_place, max(rows.n_drawn for rows in rows_of_sheets), notes)
 
 
 def _classes_by_place(rows: SheetRows, class_of: Mapping[str, str]) -> dict[int, str]:

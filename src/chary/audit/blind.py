@@ -12,7 +12,6 @@ import polars as pl
 
 from chary.audit.drawing import draw
 from chary.audit.labels_under_test import LabelsUnderTest
-from chary.audit.origin import MOST_SHOWN
 from chary.tables.cells import filled_cells
 from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
@@ -97,9 +96,8 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
             if reveals_label(labelled_rows[name], labels, tested.classes):
                 revealing.add(name)
 
-    # If every other column reveals the label, hiding them would leave nothing to answer by; and a
-    # sheet of very many columns remembers only the hidden ones, as far as there is room.
-    if len(revealing) == len(other_columns) or len("".join(revealing)) >= MOST_SHOWN:
+    # If every other column reveals the label, hiding them would leave nothing to answer by.
+    if len(revealing) == len(other_columns):
         return hidden, []
     return hidden, [name for name in candidates if name in revealing]
 

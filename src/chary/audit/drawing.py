@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chary._files import atomic_rewrite, atomic_write, sole_writer
-from chary._words import Parameter, counted, shown
+from chary._words import Parameter, counted
 from chary.audit.origin import SheetOrigin, origin_of, read_origin
 from chary.audit.sheet import (
-    ROW,
     DrawPool,
     column_texts,
     enlarge_sheet,
@@ -26,7 +25,6 @@ from chary.audit.sheet import (
 from chary.tables.source import read_table
 from chary.tables.table import TableError
 
-_BLOCK = 1_000_000  # rows that are given their random numbers at a time
 # Keeps the numbers apart from those that a table or a model is made of with the same seed.
 _AUDIT = 0x6175646974
 
@@ -39,8 +37,7 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
     and one seed draws are nested: the first 30 of a draw of 60 are the draw of 30. They go on, too:
     with the 30 rows marked as labelled, the draw of 30 more is the second half of that draw of 60.
     Rows drawn with another seed, or by an older version, can be enlarged in the same way and stay a
-    random draw. The numbers are the same on every machine, and 10,000,000 rows need no more memory
-    at a time than a million.
+    random draw. The numbers are the same on every machine.
 
     Parameters
     ----------
@@ -75,19 +72,9 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.int
 
     # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
     numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
-    rows = np.empty(0, dtype=np.intp)
-    ranks = np.empty(0, dtype=np.uint64)
-    for start in range(0, len(labeled), _BLOCK):
-        is_open = ~labeled[start : start + _BLOCK]
-        block_ranks = np.asarray(numbers.random_raw(len(is_open)), dtype=np.uint64)
-        rows = np.concatenate([rows, np.flatnonzero(is_open) + start])
-        ranks = np.concatenate([ranks, block_ranks[is_open]])
-        # Only the k rows of smallest rank of all blocks by now can be drawn.
-        if len(ranks) > k:
-            smallest = np.argpartition(ranks, k)[:k]
-            rows = rows[smallest]
-            ranks = ranks[smallest]
-    return rows[np.argsort(ranks)]
+    ranks = np.asarray(numbers.random_raw(len(labeled)), dtype=np.uint64)
+    rows = np.flatnonzero(~labeled)
+    return rows[np.argsort(ranks[rows])[:k]]
 
 
 class DrawnSheet(NamedTuple):
@@ -163,41 +150,31 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         earlier = origin_of(sheet)
         earlier_rows.refuse_removed(sheet.name, earlier_rows.n_drawn)
     except TableError as error:
-        *words, end = error.args
-        if isinstance(end, str):
-            end = end.rstrip(".")
-        reason = ["exists already and cannot be enlarged (", *words, end, "); draw elsewhere"]
+        reason = ["exists already and cannot be enlarged: ", *error.args, " Draw elsewhere"]
         raise _in_the_way(path, target, *reason) from None
 
-    if earlier.seed is None:
-        earlier = earlier._replace(seed=seed or 0)
     n_new = k - earlier_rows.n_drawn
     columns_to_drop = pool.hidden.intersection(sheet.frame.columns)
+    obstacle = ""
     if seed not in (None, earlier.seed):
-        raise _in_the_way(
-            path,
-            target,
-            f"exists already, drawn with the seed {earlier.seed}; draw with that to enlarge it",
-        )
-    if n_new < 0 or (n_new == 0 and not columns_to_drop):
-        raise _in_the_way(
-            path,
-            target,
-            f"exists already, with {earlier_rows.n_drawn:,} rows; ask for more of them to enlarge "
-            "it",
-        )
-    _refuse_other_labels(path, pool.origin, earlier)
+        obstacle = f"drawn with the seed {earlier.seed}; draw with that to enlarge it"
+    elif n_new < 0 or (n_new == 0 and not columns_to_drop):
+        obstacle = f"with {earlier_rows.n_drawn:,} rows; ask for more of them to enlarge it"
+    elif not _has_same_labels(earlier, pool.origin):
+        obstacle = "drawn for other labels, or these have changed since; draw elsewhere"
+    if obstacle:
+        raise _in_the_way(path, target, f"exists already, {obstacle}")
 
     new_rows = np.empty(0, dtype=np.intp)
     if n_new:
         # The draw goes on where it stopped: the rows that are there are left out.
         closed = pool.closed.copy()
         closed[[row.number for row in earlier_rows.by_place.values()]] = True
-        new_rows = draw(closed, n_new, earlier.seed)
+        new_rows = draw(closed, n_new, earlier.seed or 0)
     # The labels are those of the first draw: what an older sheet does not say, more rows cannot
     # tell.
     origin = pool.origin._replace(
-        seed=earlier.seed, stopped=earlier.stopped, digests=earlier.digests
+        seed=earlier.seed, stopped_when_enough=earlier.stopped_when_enough, digests=earlier.digests
     )
     sheet = replace(sheet, frame=sheet.frame.drop(columns_to_drop))
     with atomic_rewrite(path) as stream:
@@ -206,22 +183,10 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
     return DrawnSheet(k, n_new, n_answered, enlarged=True)
 
 
-def _refuse_other_labels(
-    path: str | os.PathLike[str], origin: SheetOrigin, earlier: SheetOrigin
-) -> None:
-    """Refuse to enlarge a sheet that was drawn for other labels than those of now."""
-    if (earlier.unlabeled, earlier.judged) != (origin.unlabeled, origin.judged):
-        raise _in_the_way(
-            path, origin.target, "exists already, drawn for other labels; draw elsewhere"
-        )
-    for name, digest in earlier.digests.items():
-        if origin.digests.get(name) != digest:
-            raise _in_the_way(
-                path,
-                origin.target,
-                f"exists already, and column {shown(name)} has changed since it was drawn; draw "
-                "elsewhere",
-            )
+def _has_same_labels(earlier: SheetOrigin, origin: SheetOrigin) -> bool:
+    """Tell whether a sheet was drawn for the labels of now; an older one has no digests."""
+    same_columns = (earlier.unlabeled, earlier.judged) == (origin.unlabeled, origin.judged)
+    return same_columns and earlier.digests in ({}, origin.digests)
 
 
 def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> TableError:
@@ -247,19 +212,15 @@ def count_answers(path: str | os.PathLike[str], target: str) -> int:
     """Count the rows of a sheet that a person has answered or skipped.
 
     The answers are in the column that the sheet names, or in ``target`` if it names none any more.
-    A file that is no sheet holds none; a sheet that is too damaged to be read may hold some, and is
-    refused.
+    A table that is no sheet holds none; a file that cannot be read may hold some, and is refused.
     """
     if not os.path.isfile(path):
         return 0
     try:
         sheet = read_table(path)
     except TableError:
-        # Zero bytes are those of UTF-16, in which a spreadsheet may have saved the sheet.
-        if ROW.encode() not in Path(path).read_bytes().replace(b"\0", b""):
-            return 0
         raise TableError(
-            f"{os.fspath(path)} is a damaged sheet, which may hold answers; repair it, or put it "
+            f"{os.fspath(path)} cannot be read, and may hold answers; repair it, or put it "
             "elsewhere."
         ) from None
     origin = read_origin(sheet)

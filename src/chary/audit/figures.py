@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,6 @@ Mask = NDArray[np.bool_]
 MIN_PER_CLASS = 5
 # Of a difference: the part of the risk that goes into the number of rows on which the two differ.
 _RISK_OF_COUNT = 0.2
-_NO_LABEL: Any = object()  # the label of a row without one: no class, so it is never recognised
 
 
 class Score(NamedTuple):
@@ -90,7 +90,8 @@ def score(
     90.0% (75.3% to 100.0%)
     """
     correct = np.asarray(correct, dtype=bool)
-    n_correct, n = int(correct.sum()), correct.size + skipped
+    n_correct = int(correct.sum())
+    n = correct.size + skipped
     limits = interval(n_correct, n, population, level, skipped, prior)
     return Score(n_correct, n, *limits, level, at_least(n_correct, n, population, level))
 
@@ -127,9 +128,6 @@ class Share(NamedTuple):
         fewest = self.labelled - self.high
         most = self.labelled - self.low
         return fewest / self.population, most / self.population
-
-    def __str__(self) -> str:
-        return f"between {self.low:,} and {self.high:,} of {self.population:,}"
 
 
 class ClassJudgement(NamedTuple):
@@ -194,8 +192,9 @@ def judge_labels(
     >>> judgement = judge_labels(truth, labels, {"fraud": 700, "fine": 4_300})
     >>> print(judgement.accuracy)
     95.0% (83.7% to 99.1%)
-    >>> print(judgement.classes["fraud"].share)
-    between 477 and 1,743 of 5,000
+    >>> share = judgement.classes["fraud"].share
+    >>> share.low, share.high, share.population
+    (477, 1743, 5000)
     >>> print(judgement.classes["fraud"].recall)
     75.0% (36.5% to 95.4%)
     >>> judgement.confusions
@@ -210,10 +209,7 @@ def judge_labels(
     answers = truth[~is_skipped]
     labels_of_answered = labels[~is_skipped]
     names = [name for name in dict.fromkeys([*counts, *answers.tolist()]) if name is not None]
-    labels_of_skipped = [
-        _NO_LABEL if label is None else label for label in labels[is_skipped].tolist()
-    ]
-    recalls = class_scores(answers, labels_of_answered, names, level, skipped=labels_of_skipped)
+    recalls = class_scores(answers, labels_of_answered, names, level, skipped=labels[is_skipped])
 
     classes = {}
     for name in names:
@@ -240,7 +236,7 @@ def judge_labels(
 def class_scores(
     y_true: ArrayLike,
     y_pred: ArrayLike,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Any],
     level: float = 0.95,
     *,
     skipped: ArrayLike = (),
@@ -254,27 +250,24 @@ def class_scores(
     Parameters
     ----------
     y_true, y_pred : array-like of shape (k,)
-    classes : sequence, default=None
-        None: those of ``y_true``.
+    classes : sequence
     level : float, default=0.95
     skipped : array-like, default=()
-        What was predicted of rows that were drawn and that nobody answered, None where that is not
-        known either. For the lower limit they are of the class and missed, for the upper one of the
-        class and recognised.
+        What was predicted of rows that were drawn and that nobody answered. For the lower limit
+        those predicted as another class are of this class and missed; for the upper one those
+        predicted as this class are recognised.
 
     Examples
     --------
-    >>> for label, recall in class_scores(["a"] * 8 + ["b"] * 2, ["a"] * 9 + ["b"]).items():
-    ...     print(label, recall)
-    a 100.0% (63.5% to 100.0%)
-    b 50.0% (2.5% to 97.5%)
+    >>> recalls = class_scores(["a"] * 8 + ["b"] * 2, ["a"] * 9 + ["b"], ["a", "b"])
+    >>> print(recalls["a"])
+    100.0% (63.5% to 100.0%)
+    >>> print(recalls["b"])
+    50.0% (2.5% to 97.5%)
     """
     y_true = np.asarray(y_true)
     y_pred = np.asarray(y_pred)
     skipped = np.asarray(skipped, dtype=object)
-    is_unknown = skipped == None  # noqa: E711 (elementwise)
-    if classes is None:
-        classes = np.unique(y_true).tolist()
     scores = {}
     for label in classes:
         is_class = y_true == label
@@ -282,18 +275,17 @@ def class_scores(
         if n_rows == 0:
             continue
         n_recognised = int((is_class & (y_pred == label)).sum())
-        is_predicted = skipped == label
-        n_missed = int((~is_predicted).sum())
-        n_found = int((is_predicted | is_unknown).sum())
+        n_predicted = int((skipped == label).sum())
+        n_missed = skipped.size - n_predicted
         low, _ = interval(n_recognised, n_rows + n_missed, level=level, prior=NEUTRAL)
-        _, high = interval(n_recognised + n_found, n_rows + n_found, level=level, prior=NEUTRAL)
+        _, high = interval(
+            n_recognised + n_predicted, n_rows + n_predicted, level=level, prior=NEUTRAL
+        )
         scores[label] = Score(n_recognised, n_rows, low, high, level)
     return scores
 
 
-def balanced_score(
-    scores: dict[Any, Score], n_classes: int | None = None
-) -> tuple[float, float, float] | None:
+def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, float, float] | None:
     r"""Compute the balanced accuracy and its interval, if no class has too few rows.
 
     It is the mean of the classes' shares. The exact limits l_c, u_c of the C classes' shares p_c
@@ -308,10 +300,10 @@ def balanced_score(
     ----------
     scores : dict of Score
         From ``class_scores``.
-    n_classes : int, default=None
-        How many classes there are, if some may be without audited row. Every class needs five.
+    n_classes : int
+        How many classes there are, those without an audited row included. Every class needs five.
     """
-    if len(scores) < (n_classes or 1):
+    if len(scores) < n_classes:
         return None
     if any(class_score.n < MIN_PER_CLASS for class_score in scores.values()):
         return None
@@ -373,17 +365,15 @@ def slice_scores(
     values = np.asarray(slices, dtype=object)
     is_skipped = _mask(skipped, len(values))
     is_right = np.asarray(correct, dtype=bool) & ~is_skipped
-    has_value = {value: _equal(values, value) for value in counts}
-    n_audited = {value: int(rows.sum()) for value, rows in has_value.items()}
-    n_scored = sum(n >= MIN_PER_CLASS for n in n_audited.values())
+    n_audited = Counter(values.tolist())
+    n_scored = sum(n_audited[value] >= MIN_PER_CLASS for value in counts)
     level_of_each = 1 - (1 - level) / max(1, n_columns * n_scored)
     scores = {}
     for value, population in counts.items():
         slice_score = None
         if n_audited[value] >= MIN_PER_CLASS:
-            slice_score = _score_of(
-                is_right, has_value[value], is_skipped, population, level_of_each
-            )
+            has_value = _equal(values, value)
+            slice_score = _score_of(is_right, has_value, is_skipped, population, level_of_each)
         scores[value] = Slice(population, n_audited[value], slice_score)
     return scores
 
@@ -564,7 +554,10 @@ def kappa(counts: ArrayLike) -> float | None:
 
 
 def pair_counts(
-    first: Iterable[Any], second: Iterable[Any], names: Sequence[Any], weights: ArrayLike = 1
+    first: Iterable[Any],
+    second: Iterable[Any],
+    names: Sequence[Any],
+    weights: Iterable[int] = repeat(1),
 ) -> NDArray[np.int64]:
     """Count pairs of names, one of the first and one of the second; other values are left out.
 
@@ -573,15 +566,10 @@ def pair_counts(
     array of shape (C, C)
     """
     code_of = {name: code for code, name in enumerate(names)}
-    first_codes = np.array([code_of.get(name, -1) for name in first], dtype=np.intp)
-    second_codes = np.array([code_of.get(name, -1) for name in second], dtype=np.intp)
-    is_pair = (first_codes >= 0) & (second_codes >= 0)
     counts = np.zeros((len(names), len(names)), dtype=np.int64)
-    np.add.at(
-        counts,
-        (first_codes[is_pair], second_codes[is_pair]),
-        np.broadcast_to(weights, is_pair.shape)[is_pair],
-    )
+    for name, other_name, weight in zip(first, second, weights, strict=False):
+        if name in code_of and other_name in code_of:
+            counts[code_of[name], code_of[other_name]] += weight
     return counts
 
 

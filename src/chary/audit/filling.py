@@ -145,11 +145,9 @@ class Filling:
             if present == text:
                 return
             if expected is not None and present != expected.strip():
-                change = "has no answer any more"
-                if present:
-                    change = f"has the answer {shown(present)} by now"
                 raise AnsweredElsewhereError(
-                    f"Row {place} of {self.path.name} {change}; look again."
+                    f"Row {place} of {self.path.name} has the answer {shown(present)} by now; look "
+                    "again."
                 )
             answers = self.answers.copy()
             answers[place - 1] = text
@@ -159,9 +157,9 @@ class Filling:
         """Record on the sheet that the annotator is told when it is enough."""
         with sole_writer(self.path):
             self.refresh()
-            if not self.origin.stopped:
-                self._write(with_origin(self.sheet, "stopped", True), self.answers)
-                self.origin = self.origin._replace(stopped=True)
+            if not self.origin.stopped_when_enough:
+                self._write(with_origin(self.sheet, "stopped_when_enough", True), self.answers)
+                self.origin = self.origin._replace(stopped_when_enough=True)
 
     def _row(self, place: int) -> SheetRow:
         """Return the row at a place; refuse a place that the sheet does not have."""

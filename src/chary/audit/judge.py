@@ -31,7 +31,7 @@ from chary.audit.figures import (
 )
 from chary.audit.judged_answers import TRUTH, cells_by_row, columns_of_sheet, read_truth
 from chary.audit.labels_under_test import LabelsUnderTest, read_labels_under_test
-from chary.audit.origin import MOST_SHOWN, read_origin, sheet_origin
+from chary.audit.origin import read_origin, sheet_origin
 from chary.audit.sheet import DrawPool, read_sheet
 from chary.options import AUDIT_SIZE, JudgeOptions
 from chary.tables import TableError
@@ -135,13 +135,9 @@ def draw_to_judge(
     origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled)._replace(
         judged=tuple(options.labels),
         digests={name: tested.digest(name) for name in options.labels},
+        shown=tuple(columns),
         options=options.to_keep(),
     )
-    # A sheet has no room for the names of very many columns; the hidden ones are few.
-    if len("".join(columns)) < MOST_SHOWN:
-        origin = origin._replace(shown=tuple(columns))
-    else:
-        origin = origin._replace(hidden=tuple(revealing))
 
     seed = options.seed
     is_new = draw_anew or not os.path.lexists(path)
@@ -189,7 +185,7 @@ def judge_table(
     level : float, default=0.95
         Of the intervals; that of accepting rows is 90 %.
     """
-    for name in [*options.by, *options.hide, *options.show]:
+    for name in options.by:
         source.column_named(name)
     if options.confidence is not None:
         source.column_named(options.confidence)
@@ -306,7 +302,7 @@ def _compare(
         tested.of(pairs[first.name]),
         tested.of(pairs[second.name]),
         tested.classes,
-        pairs["chary_rows"].to_numpy(),
+        pairs["chary_rows"],
     )
     return LabelPair(first.name, second.name, accuracy_difference, counts)
 

@@ -64,7 +64,6 @@ def columns_of_sheet(
         columns = [name for name in dict.fromkeys(earlier.shown) if name in source.names]
         if columns:
             return columns
-        hidden = {*hidden, *earlier.hidden}
     return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
 
 

@@ -48,10 +48,6 @@ class LabelsUnderTest(NamedTuple):
         """Return the class of each cell."""
         return [self.class_of.get(text) for text in _as_labels(cells).to_list()]
 
-    def has_label(self, cells: pl.Series) -> pl.Series:
-        """Tell for each cell whether it holds a class."""
-        return _as_labels(cells).is_in(list(self.class_of)).fill_null(False)
-
     def digest(self, name: str) -> str:
         """Digest the labels of a column, so that a change in any row is noticed.
 
@@ -90,7 +86,8 @@ class LabelsUnderTest(NamedTuple):
         if form is None:
             raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
         confidence = Numbers().read(cells[confidence_column], form)[:, 0]
-        return confidence, self.has_label(cells[label_column]).to_numpy()
+        has_label = _as_labels(cells[label_column]).is_in(list(self.class_of)).fill_null(False)
+        return confidence, has_label.to_numpy()
 
 
 def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnderTest:
@@ -106,6 +103,7 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
 
     markers = markers_of(options.unlabeled)
     counts_by_text: dict[str, Counter[str]] = {}
+    labels_by_column: dict[str, dict[str, int]] = {}
     all_labels: Counter[str] = Counter()
     for name in [source.column_named(name) for name in options.labels]:
         counts_by_text[name] = _count_texts(source, name)
@@ -116,6 +114,7 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
         }
         refuse_doubtful(name, labels, bool(markers), options.classes)
         _refuse_no_classes(name, labels, source.n_filled)
+        labels_by_column[name] = labels
         all_labels.update(labels)
 
     # Spellings are chosen over both columns, so that the two have the same classes.
@@ -123,8 +122,7 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
     counts: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
     for name, n_rows_of in counts_by_text.items():
-        labels = {text: n_rows for text, n_rows in n_rows_of.items() if text in class_of}
-        notes += fold_sentences(labels, class_of, name)
+        notes += fold_sentences(labels_by_column[name], class_of, name)
         rows_by_class: Counter[str | None] = Counter()
         for text, n_rows in n_rows_of.items():
             rows_by_class[class_of.get(text)] += n_rows

@@ -290,11 +290,11 @@ def audit_figures(
     """
     is_correct = np.zeros(len(answers.drawn), dtype=bool)
     is_correct[~answers.skipped] = correct
+    after = result.after
     unlabelled_rows = np.flatnonzero(~labels.labeled)
     if n_unlabeled is None:
         n_unlabeled = len(unlabelled_rows)
 
-    after = result.after
     predictions = after.prediction.astype(str)
     prediction_of_skipped, confidence_of_skipped = _predict_skipped(result.model, X, answers)
     unanswered = _histogram(result.model, X, unlabelled_rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,15 +20,12 @@ CLASSES = "chary_classes"  # the column of a sheet that holds its origin, in eve
 # How the rows of a sheet were chosen: at random, which measures; or for doubt, which does not.
 RANDOM = "random"
 DOUBT = "doubt"
-# Characters of names, or of options, that a sheet remembers; a cell of a spreadsheet holds 32,767.
-MOST_SHOWN = 20_000
 
 # Keys in a cell of CLASSES. They follow the target, whose value are the classes.
 _UNLABELED = "chary_unlabeled"
 _TABLE = "chary_table"
 _READ_WITH = "chary_read_with"
 _PLACE = "chary_place"
-_SEED = "chary_seed"
 
 
 class SheetOrigin(NamedTuple):
@@ -44,9 +40,8 @@ class SheetOrigin(NamedTuple):
     seed: int | None = None  # of the draw
     judged: tuple[str, ...] = ()  # columns of labels under test; empty: an audit of missing labels
     digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
-    shown: tuple[str, ...] = ()  # of a table to judge: columns of the sheet; empty: too many
-    hidden: tuple[str, ...] = ()  # if they are too many: the columns that the sheet leaves out
-    stopped: bool = False  # whether the annotator was told when it was enough
+    shown: tuple[str, ...] = ()  # of a table to judge: columns of the sheet
+    stopped_when_enough: bool = False  # whether the annotator was told when it was enough
     options: dict[str, Any] = {}  # noqa: RUF012 - how to make labels, from ``Options.to_keep``
 
     @property
@@ -87,8 +82,8 @@ def read_origin(sheet: Table) -> SheetOrigin | None:
     for name in ("delimiter", "encoding", "sheet"):
         if name in reading:
             read_with[name] = str(reading[name])
-    header_row = reading.get("header_row")
-    if isinstance(header_row, int) and header_row > 0:
+    header_row = _whole_number(reading.get("header_row"))
+    if header_row:
         read_with["header_row"] = header_row
 
     unlabeled = cell.get(_UNLABELED)
@@ -96,13 +91,9 @@ def read_origin(sheet: Table) -> SheetOrigin | None:
         target,
         classes,
         None if unlabeled is None else _texts(unlabeled),
-        _texts(cell.get(_TABLE) or ""),
+        _texts(cell.get(_TABLE) or []),
         read_with,
-        **{
-            name: field.read(cell[field.key])
-            for name, field in _FIELDS.items()
-            if field.key in cell
-        },
+        **{name: read(cell[_key(name)]) for name, read in _FIELDS.items() if _key(name) in cell},
     )
 
 
@@ -118,41 +109,31 @@ def origin_of(sheet: Table) -> SheetOrigin:
     return origin
 
 
-def seeds_and_places(sheet: Table) -> list[tuple[int | None, int | None]]:
-    """Read for each row the seed of its draw and its place in it, None if its cell does not say."""
-    return [
-        (_whole_number(cell.get(_SEED)), _whole_number(cell.get(_PLACE)))
-        for cell in _parse_cells(sheet)
-    ]
+def places_in_draw(sheet: Table) -> list[int | None]:
+    """Read the place of each row in the draw, None if its cell does not say."""
+    return [_whole_number(cell.get(_PLACE)) for cell in _parse_cells(sheet)]
 
 
 def with_origin(sheet: Table, field: str, value: Any) -> Table:
     """Set a field of ``SheetOrigin`` in every row of a sheet."""
     if CLASSES not in sheet.frame.columns:
         return sheet
-    cells = [
-        _as_json({**cell, _FIELDS[field].key: value}) if cell else ""
-        for cell in _parse_cells(sheet)
-    ]
+    cells = [_as_json({**cell, _key(field): value}) if cell else "" for cell in _parse_cells(sheet)]
     return replace(sheet, frame=sheet.frame.with_columns(pl.Series(CLASSES, cells)))
 
 
 def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
     """Write the origin for each row, with the row's place, to be held against its token."""
-    if len("".join(origin.shown)) >= MOST_SHOWN:
-        origin = origin._replace(shown=())
-    if len(json.dumps(origin.options)) >= MOST_SHOWN:
-        origin = origin._replace(options={})
     cell: dict[str, Any] = {
         origin.target: origin.classes,
         _UNLABELED: origin.unlabeled,
         _TABLE: origin.tables,
         _READ_WITH: origin.read_with,
     }
-    for name, field in _FIELDS.items():
+    for name in _FIELDS:
         value = getattr(origin, name)
         if value != origin._field_defaults[name]:
-            cell[field.key] = value
+            cell[_key(name)] = value
     return pl.Series(CLASSES, [_as_json({**cell, _PLACE: place}) for place in places])
 
 
@@ -172,11 +153,7 @@ def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[st
 
 def _is_plain(path: Path) -> bool:
     """Tell whether a path is a file or a folder itself: no link, device or pipe."""
-    try:
-        mode = os.lstat(path).st_mode
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return not os.path.islink(path) and (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _parse_cells(sheet: Table) -> list[dict[str, Any]]:
@@ -213,24 +190,21 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _whole_number(value: Any) -> int | None:
     """Read a whole number from 0 on."""
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_whole and value >= 0 else None
+    return value if isinstance(value, int) and value >= 0 else None
 
 
-class _Field(NamedTuple):
-    """A field of ``SheetOrigin`` that a cell holds if it is not the default."""
-
-    key: str
-    read: Callable[[Any], Any]
-
-
-_FIELDS = {
-    "chosen": _Field("chary_chosen", str),
-    "seed": _Field(_SEED, _whole_number),
-    "judged": _Field("chary_judged", _texts),
-    "digests": _Field("chary_digests", _mapping),
-    "shown": _Field("chary_shown", _texts),
-    "hidden": _Field("chary_hidden", _texts),
-    "stopped": _Field("chary_stopped_when_enough", bool),
-    "options": _Field("chary_options", _mapping),
+# How to read the fields of ``SheetOrigin`` that a cell holds if they are not the default.
+_FIELDS: dict[str, Callable[[Any], Any]] = {
+    "chosen": str,
+    "seed": _whole_number,
+    "judged": _texts,
+    "digests": _mapping,
+    "shown": _texts,
+    "stopped_when_enough": bool,
+    "options": _mapping,
 }
+
+
+def _key(field: str) -> str:
+    """Return the key of such a field in a cell."""
+    return f"chary_{field}"

@@ -27,8 +27,7 @@ from chary.audit.origin import (
     RANDOM,
     SheetOrigin,
     origin_cells,
-    read_origin,
-    seeds_and_places,
+    places_in_draw,
     sheet_origin,
     with_origin,
 )
@@ -136,8 +135,7 @@ def enlarge_sheet(
         As in ``write_sheet``, for the new rows.
     """
     n_before = max(row.n_drawn for row in named_rows(sheet))
-    earlier = read_origin(sheet)
-    if earlier is not None and earlier.options != origin.options:
+    if origin.options:
         sheet = with_origin(sheet, "options", origin.options)
     frame = sheet.frame.cast(pl.String)
     if len(new):
@@ -210,10 +208,9 @@ class SheetRows(NamedTuple):
         """
         n_removed = len(set(range(1, last + 1)) - set(self.by_place))
         if n_removed:
-            are = "is" if n_removed == 1 else "are"
             raise TableError(
-                f"{counted(n_removed, 'row')} of the draw {are} not in {name}; put what was "
-                "removed back, even without a label."
+                f"{name} lacks {counted(n_removed, 'row')} of the draw; put what was removed back, "
+                "even without a label."
             )
 
 
@@ -315,18 +312,16 @@ def _by_place(rows: Sequence[SheetRow], sheet: Table) -> dict[int, SheetRow]:
 
     Rows that are there twice, or of two draws, are refused, and so is a sheet sorted in part.
     """
-    marks = seeds_and_places(sheet)
-    n_seeds = len({seed for seed, _ in marks if seed is not None})
+    places = places_in_draw(sheet)
     by_place: dict[int, SheetRow] = {}
     numbers: set[int] = set()
     for row in rows:
-        if row.place in by_place or row.number in numbers or n_seeds > 1:
+        if row.place in by_place or row.number in numbers:
             raise TableError(
                 f"{sheet.name} has the same row twice, or rows of two draws (row {row.line}); keep "
                 "each row once."
             )
-        _, place = marks[row.line - 1]
-        if place not in (None, row.place):
+        if places[row.line - 1] not in (None, row.place):
             raise _mixed(sheet, row, CLASSES)
         by_place[row.place] = row
         numbers.add(row.number)

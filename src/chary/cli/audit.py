@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary._files import is_on_this_machine
-from chary._words import listed, named_columns, percent, shown, visible
+from chary._words import named_columns, percent, visible
 from chary.cli import console
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions
 
@@ -27,7 +25,6 @@ _SKIP = "s"
 _NAME = "n"
 _QUIT = "q"
 _ESCAPE = "\x1b"
-_MOST_CELLS = 60  # of a row, a line each; a terminal scrolls
 
 
 @console.takes_options
@@ -60,6 +57,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
         source = opened
         room = source.memory // 3
         table = sample_of_table(source, target, 1, **reading, max_bytes=room, checksum=True)
+
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
@@ -132,22 +130,24 @@ def fill_command(file: SHEET, options: FillOptions) -> None:
     if options.until_width is not None:
         stopping = _stopping(filling, options)
         filling.mark_stopping()
+
     sheet = Sheet(filling, stopping)
     interrupted = None
     try:
         sheet.work()
     except KeyboardInterrupt as error:
         interrupted = error
+
     console.say(f"\n{sheet.progress}: {file}")
-    reached = False
+    is_enough = filling.n_left == 0
     if stopping is not None:
-        words, reached = stopping.words(filling.answers)
+        words, is_narrow = stopping.words(filling.answers)
         console.say(words)
-    is_done = reached or not filling.n_left
-    then = options.command([file])
-    if is_done:
-        then = _next_command(file, filling.origin, options.table)
-    console.say(f"Next:  {then}", "bold")
+        is_enough |= is_narrow
+    next_command = options.command([file])
+    if is_enough:
+        next_command = _next_command(file, filling.origin, options.table)
+    console.say(f"Next:  {next_command}", "bold")
     if interrupted:
         raise interrupted
 
@@ -167,17 +167,15 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
             f"{path} was drawn to train a model, whose labels are not there yet; when it is enough "
             "can be told of a sheet of chary judge alone."
         )
-    reading: dict[str, Any] = {**origin.read_with, "reserved": ()}
     tables = list(options.table) or tables_beside(path, origin)
     if tables is None:
-        named = listed([shown(name, 200) for name in origin.tables])
         raise ValueError(
-            f"{path} says that it was drawn from {named}, and there is no such file beside it "
-            "(links are not followed); pass the table with --table FILE."
+            f"The table of {path} is not beside it (links are not followed); pass the table with "
+            "--table FILE."
         )
-    scan = flattened(open_source(tables, **reading))
+    scan = flattened(open_source(tables, reserved=(), **origin.read_with))
     numbers = [row.number for row in filling.rows]
-    if not all(0 <= number < scan.n_rows for number in numbers):
+    if max(numbers, default=0) >= scan.n_rows:
         raise ValueError(
             f"{path} was not drawn from {tables[0]} as it is now; use the table it was drawn from."
         )
@@ -188,33 +186,24 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
     """Write the command for a sheet that is filled in.
 
-    ``tables`` are those that the user says it was drawn from.
+    ``tables`` are those that the user says it was drawn from. If the table is not beside the sheet,
+    it is where the sheet says, unless a stranger may have named another machine or a device.
     """
     from chary.audit.origin import DOUBT, tables_beside
 
-    about: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
     files = list(tables) or tables_beside(sheet, origin)
     if files is None:
-        files = [_likely_table(table, sheet) for table in origin.tables]
+        files = [table for table in origin.tables if is_on_this_machine(table)] or ["FILE"]
+
+    recorded: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
     if origin.judged:
-        judged = JudgeOptions.kept(origin.options, labels=origin.judged, audit=sheet, **about)
+        judged = JudgeOptions.kept(origin.options, labels=origin.judged, audit=sheet, **recorded)
         return judged.command(files)
     if origin.chosen == DOUBT:
-        about |= {"checked": sheet, "check_sheet": False}
+        recorded |= {"checked": sheet, "check_sheet": False}
     else:
-        about["audit"] = sheet
-    return LabelOptions.kept(origin.options, target=origin.target, **about).command(files)
-
-
-def _likely_table(table: str, sheet: Path) -> str:
-    """Guess where a table is that a sheet names.
-
-    A stranger may have named a share or a device; that is not looked at.
-    """
-    name = re.split(r"[/\\]", table)[-1] or f"{sheet.name.partition('.')[0]}.csv"
-    if table and is_on_this_machine(table) and (table == "-" or os.path.exists(table)):
-        return table
-    return str(sheet.with_name(name))
+        recorded["audit"] = sheet
+    return LabelOptions.kept(origin.options, target=origin.target, **recorded).command(files)
 
 
 class Sheet:
@@ -240,6 +229,7 @@ class Sheet:
         """Ask until all rows have an answer or the person quits."""
         from chary.audit.sheet import SKIPPED
 
+        answers = {**self.keys, _SKIP: SKIPPED}
         self.place = self.filling.next_empty()
         remark = ""
         while True:
@@ -250,13 +240,13 @@ class Sheet:
                 remark = self._undo()
             elif self.place is None or key == _QUIT:
                 return
-            elif key not in (_SKIP, _NAME, *self.keys):
-                remark = "no such key" + (f": {visible(key, 20)}" if key.isprintable() else "")
-            else:
-                answer = self._named() if key == _NAME else self.keys.get(key, SKIPPED)
+            elif key in answers or key == _NAME:
+                answer = answers.get(key) or self._named()
                 if answer:
                     remark = self._save(self.place, answer)
                     self.place = self.filling.next_empty()
+            else:
+                remark = "no such key"
 
     def _undo(self) -> str:
         """Take the answer before the row at hand back; return what to say."""
@@ -269,8 +259,8 @@ class Sheet:
         return self._save(place, "")
 
     def _named(self) -> str:
-        """Ask for a class by its name, in upper or lower case, which may be new; empty: back."""
-        from chary.tables.target import folded, is_marker
+        """Ask for a class by its name, which may be new; an empty name leads back."""
+        from chary.tables.target import is_marker
 
         try:
             name = input("The name of the class (Enter: back): ").strip()
@@ -278,7 +268,7 @@ class Sheet:
             return ""
         if _ESCAPE in name or is_marker(name, self.filling.origin.markers):
             return ""
-        return {folded(known): known for known in self.classes}.get(folded(name), name)
+        return name
 
     def _key(self) -> str:
         """Wait for a key; the end of the input quits."""
@@ -322,27 +312,20 @@ class Sheet:
 
     def _cells(self, place: int) -> list[str]:
         """List the row's cells, a line for each."""
-        from chary.audit.origin import CLASSES
-        from chary.audit.sheet import ROW
         from chary.tables.cells import cell_words
 
-        added = (ROW, CLASSES, self.filling.origin.target)
-        row = {name: cell for name, cell in self.filling.cells(place).items() if name not in added}
-        lines = [
-            f"{visible(name, 40)}: {visible(cell_words(cell), 300)}" for name, cell in row.items()
+        cells = self.filling.cells(place)
+        return [
+            f"{visible(name, 40)}: {visible(cell_words(cells[name]), 300)}"
+            for name in self.filling.fields
         ]
-        if len(lines) <= _MOST_CELLS:
-            return lines
-        return [*lines[:_MOST_CELLS], f"and {len(lines) - _MOST_CELLS} more columns in the file"]
 
     def _keys(self) -> list[str]:
         """List the keys, a line for each class."""
-        n_more = len(self.classes) - len(self.keys)
-        by_name = f"one of {n_more} more classes, by name" if n_more else "another class"
         names = {
             **self.keys,
             _SKIP: "skip",
-            _NAME: by_name,
+            _NAME: "another class",
             _UNDO: "undo",
             _QUIT: "quit and go on later",
         }

@@ -35,10 +35,6 @@ def judge_command(
     column chary_accept.
     """
     if file[0] == "draw" and len(file) > 1:
-        if options.audit is not None:
-            raise ValueError(
-                "chary judge draw takes no --audit: it draws the rows that an audit needs."
-            )
         file = file[1:]
     from chary.tables import open_source
     from chary.tables.source import flattened
@@ -109,12 +105,10 @@ def _judge(
     result = judge_table(scan, options.audit, options)
     hints = Hints.for_judged(options, files, result)
     summary = summarize_judged(result)
-    with console.writing(reversed(paths.values()), options.force) as streams:
-        for name, stream in zip(reversed(paths), streams, strict=True):
-            if name == "report":
-                stream.write(render_judged(summary, hints).encode("utf-8", "backslashreplace"))
-            else:
-                write_table(
-                    source.read().written_as(options.format), {ACCEPT: result.accepted}, stream
-                )
+    page = render_judged(summary, hints)
+    with console.writing(paths.values(), options.force) as streams:
+        streams[0].write(page.encode("utf-8", "backslashreplace"))
+        if result.accepted is not None:
+            whole = source.read().written_as(options.format)
+            write_table(whole, {ACCEPT: result.accepted}, streams[1])
     return summary, hints, paths

@@ -110,7 +110,7 @@ class Workbench:
     def rule(self) -> str:
         """When the interval of the audit is shown."""
         filling = self.sheets.audit
-        return LIVE if filling is not None and filling.origin.stopped else PLANNED
+        return LIVE if filling is not None and filling.origin.stopped_when_enough else PLANNED
 
     @property
     def notices(self) -> list[str]:
@@ -143,7 +143,7 @@ class Workbench:
         if filling is None or filling.n_answered < FEWEST_ANSWERS:
             return []
         # Stopping early because of a planned interval would make it invalid.
-        if filling.n_left and not filling.origin.stopped:
+        if filling.n_left and not filling.origin.stopped_when_enough:
             return []
         return filling.answers
 
