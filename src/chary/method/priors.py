@@ -83,7 +83,7 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     favor = columns.mean(axis=1)
     counts = whole_counts(shares[wanted], columns.shape[1], favor)
     offset_of_wanted = match_counts(columns, counts)
-    offset = np.full(len(shares), -np.inf)
+    offset = np.full_like(shares, -np.inf)
     offset[wanted] = offset_of_wanted - offset_of_wanted.mean()
     return offset
 
