@@ -357,26 +357,23 @@ class Options:
         }
 
 
-def _from_sheet(texts: object, declaration: Declaration, flag: str) -> Any:
+def _from_sheet(texts: Any, declaration: Declaration, flag: str) -> Any:
     """Read what a sheet remembers of an option; raise an error if it cannot be one."""
     typed_as = declaration.typed_as
-    if typed_as is bool:
-        if texts is not True:
-            raise TypeError
-        return True
-
-    if typed_as == list[str]:
-        several = [texts] if isinstance(texts, str) else texts
-        if not isinstance(several, list):
-            raise TypeError
-        return declaration.read([str(text) for text in several], flag)
-
-    if not isinstance(texts, str):
+    if typed_as == list[str] and isinstance(texts, str):
+        texts = [texts]
+    remembered_as: type[Any] = {bool: bool, list[str]: list}.get(typed_as, str)
+    if not isinstance(texts, remembered_as):
         raise TypeError
+
+    if isinstance(texts, list):
+        texts = [str(text) for text in texts]
+    elif typed_as is int:
+        texts = int(texts)
     # A path to another machine would be opened over the network, for the author of the sheet.
-    if typed_as is Path and not is_on_this_machine(texts):
+    elif typed_as is Path and not is_on_this_machine(texts):
         raise ValueError
-    return declaration.read(int(texts) if typed_as is int else texts, flag)
+    return declaration.read(texts, flag)
 
 
 def _as_names(value: Any) -> Names:
