@@ -288,7 +288,7 @@ def test_spellings_are_one_class_and_empty_cells_no_label():
     found = read(["Yes", "yes", "yes ", "no", None, "", "todo"], unlabeled="TODO")
     assert found.classes == ["no", "yes"]
     assert found.counts == {"rule": {"yes": 3, "no": 1, None: 3}}
-    assert "'yes' (2 rows) and 'Yes' (1 row) were read as one class" in found.notes[0]
+    assert "'yes' and 'Yes' were read as one class" in found.notes[0]
     assert found.of(pl.Series(["yes", " Yes", "todo", None])) == ["yes", "yes", None, None]
 
 

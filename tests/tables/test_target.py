@@ -5,14 +5,16 @@ import random
 import re
 import unicodedata
 from itertools import product
+from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chary._words import Parameter
-from chary.tables.sampling import GivenCells
+from chary.tables.sampling import sample_rows
 from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, read_target, target_labels
 
@@ -128,15 +130,23 @@ def test_a_code_for_nothing_in_other_columns_is_asked_about_in_the_target():
     assert asked_about(every, missing=["12.0"]) == asked_about(every, missing=["y=12"]) == ["12"]
 
 
+class Parts:
+    """A source of a column y, three rows at a time."""
+
+    def __init__(self, cells):
+        self.table = table_of(y=cells)
+
+    def batches(self):
+        for rows in self.table.frame.iter_slices(3):
+            yield SimpleNamespace(table=SimpleNamespace(frame=rows), share=0.0)
+
+
 def test_rows_that_come_in_parts_are_asked_about_in_the_same_words():
     cells = [*map(str, range(11)), "98", "99", "offen", None]
     with pytest.raises(TableError) as whole:
         target_labels(table_of(y=cells), "y")
-    seen = GivenCells("y", None)
-    for start in range(0, len(cells), 4):
-        seen.see(pl.Series(cells[start : start + 4]))
     with pytest.raises(TableError) as parts:
-        seen.refuse()
+        sample_rows(Parts(cells), "y", 5)
     assert parts.value.args == whole.value.args
 
 
@@ -164,12 +174,6 @@ def test_targets_that_cannot_be_learned(columns, target, message):
         target_labels(table_of(**columns), target)
 
 
-def test_labels_too_long_for_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("chary.tables.target._MAX_LABEL_BYTES", 1000)
-    with pytest.raises(TableError, match="has a label of 100 characters; shorten it"):
-        target_labels(table_of(y=["a", "b" * 100, None]), "y")
-
-
 def test_a_target_of_lists_is_refused():
     with pytest.raises(TableError, match="not labels"):
         target_labels(table_of(y=[[1], [2]]), "y")
@@ -194,10 +198,8 @@ def test_spellings_of_a_label_are_one_class_and_said():
     assert read.labels.classes.tolist() == ["Not sure", "no", "yes"]
     assert read.labels.codes.tolist() == [2, 2, 2, 2, 2, 1, -1, 0, 0]
     assert read.notes == [
-        "In column 'y', 'Not sure' (1 row) and 'not  sure' (1 row) were read as one class, 'Not "
-        "sure'.",
-        "In column 'y', 'yes' (3 rows), 'YES' (1 row) and 'Yes' (1 row) were read as one class, "
-        "'yes'.",
+        "In column 'y', 'yes', 'YES' and 'Yes' were read as one class, 'yes'.",
+        "In column 'y', 'Not sure' and 'not  sure' were read as one class, 'Not sure'.",
     ]
 
 
@@ -228,8 +230,7 @@ def test_a_marker_does_not_settle_what_another_word_means():
     cells = ["a", "b", "NA", "unknown"]
     with pytest.raises(
         TableError,
-        match="holds 'NA' in 1 row; pass also unlabeled='NA' if that means no label, "
-        "or classes='NA'",
+        match="holds 'NA' in 1 row; pass unlabeled='NA' if that means no label, or classes='NA'",
     ):
         target_labels(table_of(y=cells), "y", "unknown")
     assert classes_of(cells, ["unknown", ""], classes=["NA"]) == ["a", "b", "NA", None]
@@ -245,19 +246,15 @@ def test_a_target_of_another_type_has_one_spelling():
 def test_which_cells_hold_a_label_can_be_told_in_parts():
     cells = ["a", "b", "B", " ", None, "todo", "NA", "a", "Todo", "na"]
     for unlabeled, classes in product(("todo", ["todo", "NA"]), ([], ["NA"])):
-        given_cells = GivenCells("y", unlabeled, classes=classes)
-        parts = [
-            given_cells.see(pl.Series(cells[i : i + 3], dtype=pl.String))
-            for i in range(0, len(cells), 3)
-        ]
+        told = {"unlabeled": unlabeled, "classes": classes}
         try:
-            labels = target_labels(table_of(y=cells), "y", unlabeled, classes=classes)
+            labels = target_labels(table_of(y=cells), "y", **told)
         except TableError as error:
             with pytest.raises(TableError, match=re.escape(str(error))):
-                given_cells.refuse()
+                sample_rows(Parts(cells), "y", 0, **told)
             continue
-        given_cells.refuse()
-        assert [bool(is_given) for part in parts for is_given in part] == labels.labeled.tolist()
+        sample = sample_rows(Parts(cells), "y", 0, **told)
+        assert sample.taken.numbers.tolist() == np.flatnonzero(labels.labeled).tolist()
 
 
 # ---------------------------------------------------------------- spellings
@@ -286,9 +283,8 @@ def test_unicode_spellings_are_one_class_and_told_apart_in_the_note():
     )
     assert read.labels.codes.tolist() == [2, 2, 2, 1, 1, 1, 0, 0]
     assert read.labels.classes.tolist() == ["New York", "bar", NFC]
-    assert read.notes[-1] == (
-        "In column 'y', 'caf\u00e9' (2 rows) and 'cafe\\u0301' (1 row) were read as one class, "
-        "'caf\u00e9'."
+    assert read.notes[0] == (
+        "In column 'y', 'caf\u00e9' and 'cafe\\u0301' were read as one class, 'caf\u00e9'."
     )
 
 

@@ -103,7 +103,6 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
 
     markers = markers_of(options.unlabeled)
     counts_by_text: dict[str, Counter[str]] = {}
-    labels_by_column: dict[str, dict[str, int]] = {}
     all_labels: Counter[str] = Counter()
     for name in [source.column_named(name) for name in options.labels]:
         counts_by_text[name] = _count_texts(source, name)
@@ -112,9 +111,8 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
             for text, n_rows in counts_by_text[name].items()
             if text and not is_marker(text, markers)
         }
-        refuse_doubtful(name, labels, bool(markers), options.classes)
+        refuse_doubtful(name, labels, options.classes)
         _refuse_no_classes(name, labels, source.n_filled)
-        labels_by_column[name] = labels
         all_labels.update(labels)
 
     # Spellings are chosen over both columns, so that the two have the same classes.
@@ -122,7 +120,8 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
     counts: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
     for name, n_rows_of in counts_by_text.items():
-        notes += fold_sentences(labels_by_column[name], class_of, name)
+        class_here = {text: title for text, title in class_of.items() if text in n_rows_of}
+        notes += fold_sentences(class_here, name)
         rows_by_class: Counter[str | None] = Counter()
         for text, n_rows in n_rows_of.items():
             rows_by_class[class_of.get(text)] += n_rows

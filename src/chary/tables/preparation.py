@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,18 +171,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     ) -> TablePreparation:
         """Restore a fitted preparation from its ``ordered_`` columns and ``statistics_``."""
         mismatch = TableError("The model file does not fit its columns; train the model again.")
-        n_known = min(map(len, statistics.values()), default=0)
         n_numbers = 0
         for column in columns:
-            if not column.used:
-                continue
-            kind = kind_of(column)
+            if column.used and not kind_of(column).grouped:
+                n_numbers += len(kind_of(column).feature_names(column))
             # Checked column by column, as a short form may promise thousands of numbers.
-            if n_numbers > n_known:
+            if n_numbers > MAX_COLUMNS:
                 raise mismatch
-            if not kind.grouped:
-                n_numbers += len(kind.feature_names(column))
-
         expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
         shapes = {name: values.shape for name, values in statistics.items()}
         if shapes != expected or (n_numbers and (statistics["scale"] <= 0).any()):
@@ -256,9 +252,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for place in self._layout.numbers:
             cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
-            statistics = {name: values[place.features] for name, values in self.statistics_.items()}
+            for i, values in enumerate(numbers.T, place.features.start):
+                filled = np.where(np.isnan(values), self.statistics_["median"][i], values)
+                deviations = filled - self.statistics_["mean"][i]
+                np.clip(
+                    deviations / self.statistics_["scale"][i], -_CLIP, _CLIP, out=features[:, i]
+                )
             is_missing = np.isnan(numbers[:, 0])
-            _standardize(numbers, out=features[:, place.features], **statistics)
             counts.add_cells(place.column.name, cells, is_missing)
             if place.indicator is not None:
                 features[:, place.indicator] = is_missing
@@ -343,13 +343,14 @@ def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) 
             )
 
 
-class _Place(NamedTuple):
+@dataclass
+class _Place:
     """Where the features of a column are."""
 
     column: Column
     kind: Kind
     names: list[str]  # of its numbers, or groups
-    features: slice  # the places of its numbers, or groups
+    features: slice = field(init=False)  # the places of its numbers, or groups
     indicator: int | None = None  # the feature that marks missing cells, if there is one
 
 
@@ -363,28 +364,29 @@ class _Layout(NamedTuple):
 
 def _lay_out(columns: list[Column]) -> _Layout:
     """Give the features of columns their places."""
-    used = [column for column in columns if column.used]
-    numbers = _place_all([column for column in used if not kind_of(column).grouped], 0)
-    end = sum(len(place.names) for place in numbers)
-    for i, place in enumerate(numbers):
-        if place.column.missing:
-            numbers[i] = place._replace(indicator=end)
-            end += 1
-    groups = _place_all([column for column in used if kind_of(column).grouped], end)
-    end += sum(len(place.names) for place in groups)
-    return _Layout(numbers, groups, end)
-
-
-def _place_all(columns: list[Column], start: int) -> list[_Place]:
-    """Place the features of columns one after the other."""
-    places = []
+    numbers: list[_Place] = []
+    groups: list[_Place] = []
     for column in columns:
-        kind = kind_of(column)
-        names = kind.feature_names(column)
-        end = start + len(names)
-        places.append(_Place(column, kind, names, slice(start, end)))
+        if column.used:
+            kind = kind_of(column)
+            places = groups if kind.grouped else numbers
+            places.append(_Place(column, kind, kind.feature_names(column)))
+
+    end = _place_all(numbers, 0)
+    for place in numbers:
+        if place.column.missing:
+            place.indicator = end
+            end += 1
+    return _Layout(numbers, groups, _place_all(groups, end))
+
+
+def _place_all(places: list[_Place], start: int) -> int:
+    """Place features one after the other, and return where they end."""
+    for place in places:
+        end = start + len(place.names)
+        place.features = slice(start, end)
         start = end
-    return places
+    return start
 
 
 def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
@@ -411,34 +413,7 @@ def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
     return {"median": imputer.statistics_, "mean": scaler.mean_, "scale": scaler.scale_}
 
 
-def _standardize(
-    numbers: NDArray[np.float64],
-    median: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    out: NDArray[np.float32],
-) -> None:
-    """Write numbers (n, k) in units of their scale.
-
-    Missing ones become the median.
-    """
-    for j, column in enumerate(numbers.T):
-        filled = np.where(np.isnan(column), median[j], column)
-        np.clip((filled - mean[j]) / scale[j], -_CLIP, _CLIP, out=out[:, j])
-
-
 # ---------------------------------------------------------------- cells that cannot be read
-
-
-@dataclass
-class _ColumnCounts:
-    """Counts of the cells of a column."""
-
-    column: Column
-    n_filled: int = 0  # cells that hold something
-    n_missing: int = 0  # cells without a number
-    n_unreadable: int = 0  # cells in another form than in ``fit``
-    first_unreadable: Any = None
 
 
 class CellCounts:
@@ -448,8 +423,12 @@ class CellCounts:
     """
 
     def __init__(self, columns: Sequence[Column], forced: Sequence[str] = ()) -> None:
-        self._counts = {column.name: _ColumnCounts(column) for column in columns}
+        self._columns = {column.name: column for column in columns}
         self._forced = forced
+        # Cells that hold something, cells without a number, and cells in another form than in
+        # ``fit``: "filled", "missing" and "unreadable".
+        self._counts: dict[str, Counter[str]] = {name: Counter() for name in self._columns}
+        self._first_unreadable: dict[str, Any] = {}
 
     @property
     def missing(self) -> dict[str, int]:
@@ -457,29 +436,27 @@ class CellCounts:
 
         If one number of a cell is missing, all are.
         """
-        return {name: counts.n_missing for name, counts in self._counts.items()}
+        return {name: counts["missing"] for name, counts in self._counts.items()}
 
     def add_cells(self, name: str, cells: pl.Series, is_missing: NDArray[np.bool_]) -> None:
         """Count cells of a column in a part of the table."""
-        counts = self._counts[name]
+        column = self._columns[name]
         numberless = cells.filter(is_missing)
         filled = filled_cells(numberless)
-        unreadable = kind_of(counts.column).unreadable_cells(filled, counts.column)
-        if len(unreadable) and not counts.n_unreadable:
-            counts.first_unreadable = unreadable.head(1).to_list()[0]
-        counts.n_filled += len(cells) - len(numberless) + len(filled)
-        counts.n_missing += len(numberless)
-        counts.n_unreadable += len(unreadable)
+        unreadable = kind_of(column).unreadable_cells(filled, column)
+        if len(unreadable):
+            self._first_unreadable.setdefault(name, unreadable.head(1).to_list()[0])
+        self._counts[name].update(
+            filled=len(cells) - len(numberless) + len(filled),
+            missing=len(numberless),
+            unreadable=len(unreadable),
+        )
 
     def add(self, later: CellCounts) -> None:
         """Add the counts of the rows that follow."""
-        for name, new in later._counts.items():
-            counts = self._counts[name]
-            if not counts.n_unreadable:
-                counts.first_unreadable = new.first_unreadable
-            counts.n_filled += new.n_filled
-            counts.n_missing += new.n_missing
-            counts.n_unreadable += new.n_unreadable
+        for name, counts in later._counts.items():
+            self._counts[name].update(counts)
+        self._first_unreadable = later._first_unreadable | self._first_unreadable
 
     def refuse(self) -> None:
         """Refuse the table if a column has too many unreadable cells.
@@ -487,15 +464,16 @@ class CellCounts:
         A column that the user forced to be numeric is refused only if no cell can be read.
         """
         for name, counts in self._counts.items():
-            n_filled = counts.n_filled
-            n_unreadable = counts.n_unreadable
+            n_filled = counts["filled"]
+            n_unreadable = counts["unreadable"]
             p = binom.sf(n_unreadable - 1, n_filled, 1 - COLUMN_DEFAULTS.readable_share)
             is_accepted = p >= _UNLIKELY or name in self._forced
             if n_unreadable == 0 or (n_unreadable < n_filled and is_accepted):
                 continue
-            expected = kind_of(counts.column).expected(counts.column)
+            column = self._columns[name]
+            expected = kind_of(column).expected(column)
             raise TableError(
-                f"Column {shown(name)} holds {shown(counts.first_unreadable)}: "
+                f"Column {shown(name)} holds {shown(self._first_unreadable[name])}: "
                 f"{n_unreadable:,} of {n_filled:,} cells cannot be read, "
                 f"because the model learned from {expected}; write them the same way."
             )

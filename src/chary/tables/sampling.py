@@ -29,7 +29,7 @@ from chary.tables.table import (
     total_bytes,
 )
 from chary.tables.target import (
-    MAX_CLASSES,
+    LabelCounts,
     count_labels,
     is_marker,
     markers_of,
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 
 # Keeps the random numbers apart from those of an audit, or of other uses of the same seed.
 _STREAM = 0x73616D706C65
-# The random number of a row that must not be drawn, and the largest of a row that may.
-_NEVER = np.uint64(2**64 - 1)
-_LARGEST = _NEVER - 1
+# The random number of a row that must not be drawn.
+_NEVER = 2**64 - 1
 
 
 def sample_rows(
@@ -84,7 +83,8 @@ def sample_rows(
         Called with the number of rows read so far, and the share of the files.
     """
     require_target(source.table, target)
-    cells = GivenCells(target, unlabeled, classes=classes, missing=missing)
+    markers = markers_of(unlabeled)
+    counts: Counter[str] = Counter()
     # Raw random numbers, which stay the same over versions of NumPy.
     generator = np.random.PCG64(np.random.SeedSequence([seed, _STREAM]))
     reservoir = _Reservoir(k, max_bytes, source.table.name)
@@ -93,25 +93,28 @@ def sample_rows(
     for batch in source.batches():
         frame = batch.table.frame
         numbers = np.arange(n_rows, n_rows + frame.height)
-        is_labeled = cells.see(frame[target])
+        column = count_labels(frame[target], markers)
+        counts.update(column.counts)
+        is_labeled = _hold_labels(column, classes)
         is_blank = blank_rows(frame)
         blank_numbers.append(numbers[is_blank])
 
         ranks = np.asarray(generator.random_raw(frame.height), dtype=np.uint64)
         ranks[is_labeled | is_blank] = _NEVER
         is_certain = (is_labeled | np.isin(numbers, keep)) & ~is_blank
-        reservoir.add(_Rows(frame, numbers, ranks, is_certain))
+        marks = pl.DataFrame({"number": numbers, "rank": ranks, "is_certain": is_certain})
+        reservoir.add(_Rows(frame, marks))
         on_frame(frame)
         n_rows += frame.height
         on_progress(n_rows, batch.share)
 
-    cells.refuse()
+    refuse_doubtful(target, dict(counts.most_common()), classes, missing)
     rows = reservoir.prune()
     blank = np.concatenate(blank_numbers)
     sample = replace(
         source.table,
         frame=rows.frame.rechunk(),
-        taken=Taken(rows.numbers, n_rows - len(blank)),
+        taken=Taken(rows.marks["number"].to_numpy(), n_rows - len(blank)),
     )
     if not len(blank):
         return sample
@@ -123,10 +126,15 @@ def sample_rows(
 
 
 class _Rows(NamedTuple):
+    """Rows, and for each its number, its random rank, and whether it is taken whatever its rank."""
+
     frame: pl.DataFrame
-    numbers: NDArray[np.int64]
-    ranks: NDArray[np.uint64]  # random; ``_NEVER`` if a row must not be drawn
-    is_certain: NDArray[np.bool_]  # taken whatever its rank
+    marks: pl.DataFrame
+
+    def below(self, limit: int) -> _Rows:
+        """Keep the certain rows, and those with a rank below a limit."""
+        is_taken = self.marks["is_certain"] | (self.marks["rank"] < limit)
+        return _Rows(self.frame.filter(is_taken), self.marks.filter(is_taken))
 
 
 class _Reservoir:
@@ -140,95 +148,41 @@ class _Reservoir:
         self.max_bytes = max_bytes
         self.name = name  # of the table
         self._batches: list[_Rows] = []
-        self._largest_rank = _LARGEST  # of a row that can still be drawn
-        self._n_drawn = 0
+        self._limit = _NEVER  # rows of this rank, or a larger one, can no longer be drawn
         self._n_bytes = 0
+        self._most_bytes = 0  # prunes when it has more
 
     def add(self, rows: _Rows) -> None:
         """Add the rows that follow, if they can be taken."""
-        is_drawn = rows.ranks <= self._largest_rank
-        batch = _filter(rows, is_drawn | rows.is_certain)
+        batch = rows.below(self._limit)
         self._batches.append(batch)
-        self._n_drawn += int(is_drawn.sum())
         self._n_bytes += total_bytes(batch.frame)
-        if self._n_drawn > 2 * self.k or self._n_bytes > self.max_bytes:
+        if self._n_bytes > self._most_bytes:
             self.prune()
 
     def prune(self) -> _Rows:
         """Drop the rows that cannot be taken any more."""
-        frames, numbers, ranks, is_certain = zip(*self._batches, strict=True)
-        rows = _Rows(
-            pl.concat(frames),
-            np.concatenate(numbers),
-            np.concatenate(ranks),
-            np.concatenate(is_certain),
-        )
-        n_candidates = int((rows.ranks != _NEVER).sum())
-        order = np.argsort(rows.ranks, kind="stable")  # of equal ranks the first row
-        drawn = order[: min(self.k, n_candidates)]
-        if len(drawn) == self.k:
-            self._largest_rank = rows.ranks[drawn].max(initial=0)
-        is_taken = rows.is_certain.copy()
-        is_taken[drawn] = True
+        frames, marks = zip(*self._batches, strict=True)
+        rows = _Rows(pl.concat(frames), pl.concat(marks))
+        ranks = rows.marks["rank"].sort()
+        if len(ranks) > self.k:
+            self._limit = ranks[self.k]
 
-        rows = _filter(rows, is_taken)
+        rows = rows.below(self._limit)
         self._batches = [rows]
-        self._n_drawn = len(drawn)
         self._n_bytes = total_bytes(rows.frame)
         if self._n_bytes > self.max_bytes:
             raise TableError(
                 f"The rows of {self.name} to learn from take {self._n_bytes >> 20:,} MiB; "
                 f"raise {Parameter('memory')}, or leave rows or columns out of the table."
             )
+        self._most_bytes = min(2 * self._n_bytes, self.max_bytes)
         return rows
 
 
-def _filter(rows: _Rows, mask: NDArray[np.bool_]) -> _Rows:
-    """Keep the rows of a mask."""
-    return _Rows(
-        rows.frame.filter(mask), rows.numbers[mask], rows.ranks[mask], rows.is_certain[mask]
-    )
-
-
-class GivenCells:
-    """The cells of a target that hold a label, as its parts are read."""
-
-    def __init__(
-        self,
-        target: str,
-        unlabeled: str | Sequence[str] | None = None,
-        *,
-        classes: Sequence[str] = (),
-        missing: Sequence[str] = (),
-    ) -> None:
-        self._target = target
-        self._markers = markers_of(unlabeled)
-        self._classes = classes
-        self._missing = missing
-        # Rows by label, of all labels as long as there are few enough to be classes.
-        self._counts: Counter[str] = Counter()
-
-    def see(self, cells: pl.Series) -> NDArray[np.bool_]:
-        """Tell which cells hold a label.
-
-        Those that may mean none are counted, not taken.
-        """
-        column = count_labels(cells, self._markers)
-        doubtful = [
-            text
-            for text in column.counts
-            if may_be_unlabeled(text) and not is_marker(text, self._classes)
-        ]
-        if len(self._counts) <= MAX_CLASSES:
-            self._counts.update(column.counts)
-        else:
-            self._counts.update({text: column.counts[text] for text in doubtful})
-        is_no_label = column.labels.is_in([*column.marker_counts, *doubtful]).fill_null(False)
-        return (column.labels.is_not_null() & ~is_no_label).to_numpy()
-
-    def refuse(self) -> None:
-        """Refuse the target if cells may mean "no label"."""
-        by_frequency = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        refuse_doubtful(
-            self._target, dict(by_frequency), bool(self._markers), self._classes, self._missing
-        )
+def _hold_labels(column: LabelCounts, classes: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell which cells hold a label, without those that may mean none."""
+    certain = [
+        text for text in column.counts if is_marker(text, classes) or not may_be_unlabeled(text)
+    ]
+    return column.labels.is_in(certain).fill_null(False).to_numpy()

@@ -17,8 +17,6 @@ from chary.tables.table import Table, TableError, can_be_text, column_named, com
 MAX_CLASSES = 1000
 # Up to this many values are classes in a table of any size; more need two rows each on average.
 _FEW_CLASSES = 20
-# All labels in an array of fixed width, four bytes a character.
-_MAX_LABEL_BYTES = 2**31
 # Spellings of a class that are named in a sentence.
 _MAX_NAMED = 6
 
@@ -63,17 +61,12 @@ def read_target(
     require_target(table, target)
     markers = markers_of(unlabeled)
     column = count_labels(table.frame[target], markers)
-    refuse_doubtful(target, column.counts, bool(markers), classes, missing)
+    refuse_doubtful(target, column.counts, classes, missing)
     class_of = chosen_spellings(column.counts)
-    _refuse_unlearnable(target, _count_classes(column.counts, class_of))
-    longest = max(map(len, class_of.values()))
-    if 4 * longest * len(column.labels) > _MAX_LABEL_BYTES:
-        raise TableError(
-            f"Column {shown(target)} has a label of {longest:,} characters; shorten it."
-        )
+    _refuse_unlearnable(target, column.counts, set(class_of.values()))
 
     labels = column.labels.replace_strict(class_of, default=None, return_dtype=pl.String)
-    notes = fold_sentences(column.counts, class_of, target)
+    notes = fold_sentences(class_of, target)
     for text in column.marker_counts:
         if text not in markers and folded(text):
             notes.append(f"In column {shown(target)}, {shown(text)} is treated as unlabelled.")
@@ -111,9 +104,12 @@ def target_values(
         doubtful.add(class_of[text])
         if not is_marker(text, classes):
             not_labels.add(class_of[text])
+    rows: Counter[str] = Counter()
+    for text, n_rows in counts.items():
+        rows[class_of[text]] += n_rows
     return [
         Value(name, n_rows, name not in not_labels, name in doubtful)
-        for name, n_rows in _count_classes(counts, class_of).most_common()
+        for name, n_rows in rows.most_common()
     ]
 
 
@@ -171,18 +167,9 @@ def count_labels(cells: pl.Series, markers: Sequence[str]) -> LabelCounts:
     return LabelCounts(labels, counts, marker_counts)
 
 
-def _count_classes(counts: Mapping[str, int], class_of: Mapping[str, str]) -> Counter[str]:
-    """Count the rows of each class."""
-    rows: Counter[str] = Counter()
-    for text, n_rows in counts.items():
-        rows[class_of[text]] += n_rows
-    return rows
-
-
 def refuse_doubtful(
     target: str,
     counts: Mapping[str, int],
-    has_markers: bool,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> None:
@@ -198,27 +185,25 @@ def refuse_doubtful(
     values = listed(f"{shown(text)} in {counted(counts[text], 'row')}" for text in doubtful)
     no_label = " ".join(f"{Parameter('unlabeled', text)}" for text in doubtful)
     a_class = " ".join(f"{Parameter('classes', text)}" for text in doubtful)
-    also = "also " if has_markers else ""
     raise UndecidedError(
-        f"Column {shown(target)} holds {values}; pass {also}{no_label} if that means no label, "
+        f"Column {shown(target)} holds {values}; pass {no_label} if that means no label, "
         f"or {a_class} if that is a class."
     )
 
 
-def _refuse_unlearnable(target: str, counts: Mapping[str, int]) -> None:
+def _refuse_unlearnable(target: str, counts: Mapping[str, int], classes: set[str]) -> None:
     """Refuse a target without two classes, or with too many."""
     n_labeled = sum(counts.values())
-    if len(counts) < 2:
+    if len(classes) < 2:
         content = "no label"
-        if counts:
-            (name,) = counts
+        for name in classes:
             content = f"one class only, {shown(name)} in {n_labeled:,} rows"
         raise TableError(
             f"Column {shown(target)} holds {content}; label some rows of at least two classes."
         )
-    if len(counts) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labeled / 2)):
+    if len(classes) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labeled / 2)):
         raise TableError(
-            f"Column {shown(target)} has {len(counts):,} different values in {n_labeled:,} "
+            f"Column {shown(target)} has {len(classes):,} different values in {n_labeled:,} "
             "labelled rows; group them, or choose another target."
         )
 
@@ -242,36 +227,30 @@ def folded(text: str) -> str:
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     """Map each text to the spelling of its class.
 
-    It is the most frequent one; of equally frequent ones, the first by value.
+    It is the most frequent one; of equally frequent ones, the first by value. The texts are in this
+    order.
 
     The 1.0 of a text file is the 1 that it is in a file of numbers.
 
     >>> chosen_spellings({"yes": 3, "Yes": 5, "1.0": 2})
-    {'yes': 'Yes', 'Yes': 'Yes', '1.0': '1'}
+    {'Yes': 'Yes', 'yes': 'Yes', '1.0': '1'}
     """
+    by_frequency = sorted(counts, key=lambda text: (-counts[text], text))
     best: dict[str, str] = {}
-    for text in sorted(counts, key=lambda text: (-counts[text], text)):
+    for text in by_frequency:
         best.setdefault(folded(text), as_whole(text))
-    return {text: best[folded(text)] for text in counts}
+    return {text: best[folded(text)] for text in by_frequency}
 
 
-def fold_sentences(
-    counts: Mapping[str, int], class_of: Mapping[str, str], target: str
-) -> list[str]:
+def fold_sentences(class_of: Mapping[str, str], target: str) -> list[str]:
     """Say which labels were read as one class.
 
-    >>> class_of = {"yes": "yes", "YES": "yes", "no": "no"}
-    >>> fold_sentences({"yes": 3, "YES": 1, "no": 2}, class_of, "churn")
-    ["In column 'churn', 'yes' (3 rows) and 'YES' (1 row) were read as one class, 'yes'."]
+    >>> fold_sentences({"yes": "yes", "no": "no", "YES": "yes"}, "churn")
+    ["In column 'churn', 'yes' and 'YES' were read as one class, 'yes'."]
     """
-
-    def by_class(text: str) -> tuple[str, bool, int, str]:
-        return class_of[text], text != class_of[text], -counts[text], text
-
     spellings: dict[str, list[str]] = {}
-    for text in sorted(counts, key=by_class):
-        spelling = f"{told_apart(text)} ({counted(counts[text], 'row')})"
-        spellings.setdefault(class_of[text], []).append(spelling)
+    for text, name in class_of.items():
+        spellings.setdefault(name, []).append(told_apart(text))
     return [
         f"In column {shown(target)}, {listed(texts[:_MAX_NAMED])} were read as one class, "
         f"{shown(name)}."

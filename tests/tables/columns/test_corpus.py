@@ -64,7 +64,7 @@ CORPUS = [
     ("profit", column("($300.00)", "$1,500.00", "-$20.00", "$-5.00"),
      "numeric", ";$", "", [-300, 1500, -20, -5]),
     ("balance", column("300.00-", "150.00"), "numeric", "amount", "", [-300, 150]),
-    ("cash", column("$5", "7", "$9"), "categorical", "", "67% of the cells are numbers", None),
+    ("cash", column("$5", "7", "$9"), "categorical", "", "most cells are numbers", None),
     # percent, signs, factors
     ("humidity", column("82 %", "94%", "7.5 %"), "numeric", ";%", "in %", [82, 94, 7.5]),
     ("quote", column("12,5 %", "3,75 %"), "numeric", ";,;;;%", "decimal comma", [12.5, 3.75]),
@@ -80,7 +80,7 @@ CORPUS = [
     ("distance", column("5.4 km", "12 km", "0"), "numeric", ";km", "in km", [5.4, 12, 0]),
     ("distance", column("5 km", "3 mi"), "categorical", "", "others such as '3 mi' are not", None),
     ("height", column("180 cm", "175cm", "160 cm"), "numeric", ";cm", "in cm", [180, 175, 160]),
-    ("power", column("5 mW", "3 MW"), "categorical", "", "50% of the cells are numbers", None),
+    ("power", column("5 mW", "3 MW"), "categorical", "", "most cells are numbers", None),
     ("depth", column("5 m", "12 m"), "numeric", ";m", "in m", [5, 12]),
     ("carat", column("0.23 ct", "1.10 ct"), "numeric", ";ct", "in ct", [0.23, 1.1]),
     ("tenure", column("1 year", "3 years", "10 Years"), "numeric", ";year", "in year", [1, 3, 10]),
@@ -98,7 +98,7 @@ CORPUS = [
     ("zip", column("01234", "90210"), "numeric", "", "", [1234, 90210]),
     ("precip", [*column("0", "0.39", "1.2")[:59], "T"],
      "numeric", "", "1 cells are not numbers", [0, 0.39, 1.2]),
-    ("precip", column("0", "0.39", "T"), "categorical", "", "67% of the cells are numbers", None),
+    ("precip", column("0", "0.39", "T"), "categorical", "", "most cells are numbers", None),
     ("age", column("31", "47", "999", "52", "18"),
      "numeric", "", "999 in 12 cells may mean", [31, 47]),
     ("answer", column("0", "1", "2", "3", "-9"),
@@ -107,7 +107,7 @@ CORPUS = [
     # bands and words
     ("change_pct", column("1-10%", "11-20%", "21-30%"), "categorical", "", "3 values", None),
     ("sleep", column("<5", "5", "6", "10+"),
-     "categorical", "", "50% of the cells are numbers", None),
+     "categorical", "", "most cells are numbers", None),
     ("age", column("24-28", "29-33"), "categorical", "", "2 values", None),
     ("clarity", column("SI2", "VS1", "IF"), "categorical", "", "3 values", None),
     ("room", column("Room 12", "Room 7"), "categorical", "", "2 values", None),
@@ -168,7 +168,7 @@ CORPUS = [
     ("house_no", column(3, 7, 12), "numeric", "", "", [3, 7, 12]),
     ("invoice_no", shuffled(0), "identifier", "", "row number or an ID", None),
     ("session", [f"{i:032x}" for i in shuffled(10**30)],
-     "identifier", "", "different in every row", None),
+     "identifier", "", "row number or an ID", None),
     ("amount", shuffled(0), "numeric", "", "", shuffled(0)[:3]),
 ]  # fmt: skip
 

@@ -12,7 +12,6 @@ from chary.model_file import load_model, save_model
 from chary.tables.columns import KINDS, ColumnDefaults, find_column, kind_of
 from chary.tables.columns.categories import find_identifier
 from chary.tables.columns.kind import (
-    LARGE_SAMPLE,
     SMALL_SAMPLE,
     Column,
     Kind,
@@ -105,9 +104,7 @@ def test_one_number_is_enough_where_somebody_says_so():
     assert found([True, False] * 30, "numeric").kind == "boolean"
     assert found(["7"] * N, "numeric").kind == "constant"
     for none in (["a", "b"], ["12:30", "7:00"], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]):
-        with pytest.raises(
-            TableError, match=r"^Column 'x' holds '.*', no number; remove it from t"
-        ):
+        with pytest.raises(TableError, match=r"^Column 'x' holds no number; remove it from t"):
             found(none, "numeric")
 
 
@@ -264,13 +261,7 @@ def test_some_cells_stand_for_all_whatever_their_order():
         cells = pl.Series(range(n))
         assert len(sample_cells(cells, 200)) == size
         assert sample_cells(cells, 200).sort().equals(sample_cells(cells.reverse(), 200).sort())
-    assert (
-        len(sample_cells(pl.Series(range(400)), SMALL_SAMPLE)),
-        len(sample_cells(pl.Series(range(40_000)), LARGE_SAMPLE)),
-    ) == (
-        200,
-        20_000,
-    )
+    assert len(sample_cells(pl.Series(range(400)), SMALL_SAMPLE)) == 200
 
 
 def test_a_column_is_not_changed_and_is_the_same_whatever_else_was_learned():

@@ -11,10 +11,9 @@ from dataclasses import replace
 import polars as pl
 
 from chary._words import Parameter, listed, shown
-from chary.tables.cells import filled_cells
+from chary.tables.cells import filled_cells, target_texts
 from chary.tables.columns.categories import (
     Categories,
-    category_texts,
     describe_unused,
     find_constant,
     find_identifier,
@@ -81,18 +80,15 @@ def find_column(
     if forced == "identifier":
         return Column(cells.name, IDENTIFIER, "an identifier, as asked")
 
-    hints = Hints(dates, n_classes, defaults)
-    is_forced_text = forced in ("categorical", "text")
-    is_declared = not forced and cells.dtype in (pl.Categorical, pl.Enum)
     plain = unified(cells)
-    if is_forced_text:
-        plain = category_texts(plain)
+    if forced in ("categorical", "text") and can_be_text(cells.dtype):
+        plain = target_texts(plain)
     filled = filled_cells(plain)
+    is_declared = not forced and cells.dtype in (pl.Categorical, pl.Enum)
+    hints = Hints(dates, n_classes, defaults)
 
     column: Column | None
-    if is_forced_text and not can_be_text(cells.dtype):
-        column = describe_unused(cells)
-    elif forced == "categorical" and len(filled):
+    if forced == "categorical" and len(filled):
         column = Categories().find(filled, True, hints)
     else:
         column = find_constant(filled, len(cells))
@@ -100,11 +96,13 @@ def find_column(
     if column is None and is_declared:
         column = Categories().find(filled, False, hints) or Categories().find(filled, True, hints)
     if column is None and forced == "text":
-        column = Texts().find(filled, True, hints) or describe_unused(filled)
+        column = Texts().find(filled, True, hints)
     if column is None and forced == "numeric":
         column = _force_numbers(filled, hints)
-    if column is None:
+    if column is None and not forced:
         column = _find_first_kind(filled, len(cells), hints)
+    if column is None:
+        column = describe_unused(filled)
     return replace(column, missing=column.missing or len(filled) < len(cells))
 
 
@@ -161,9 +159,7 @@ def _force_numbers(filled: pl.Series, hints: Hints) -> Column:
     kind = Booleans() if filled.dtype == pl.Boolean else Numbers()
     column = kind.find(filled, True, hints)
     if column is None:
-        first = filled.head(1).to_list()[0]
         raise TableError(
-            f"Column {shown(filled.name)} holds {shown(first)}, no number; "
-            f"remove it from {Parameter('numeric')}."
+            f"Column {shown(filled.name)} holds no number; remove it from {Parameter('numeric')}."
         )
     return column

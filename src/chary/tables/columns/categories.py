@@ -10,19 +10,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._words import counted
-from chary.options import flag_of
-from chary.tables.cells import missing_cells
+from chary.tables.cells import missing_cells, target_texts
 from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.columns.kind import (
     CONSTANT,
     IDENTIFIER,
-    SMALL_SAMPLE,
     UNSUPPORTED,
     UNUSED_TEXT,
     Column,
     Kind,
 )
-from chary.tables.table import all_composed, can_be_text, texts
+from chary.tables.table import all_composed, can_be_text
 
 
 class Categories(Kind):
@@ -63,23 +61,13 @@ class Categories(Kind):
         n_rare = len(counts) - n_frequent
         if n_rare:
             note += f", {n_rare:,} rare ones grouped"
-        # Many rare values of several words may be remarks, whose words tell more than the whole.
-        n_words = counts["value"].str.count_matches(r"\S+").to_numpy().mean()
-        are_remarks = not forced and n_rare > n_frequent and bool(n_words >= 3)
-        if are_remarks:
-            note += f"; {flag_of('text')} reads their words"
         return Column(
             filled.name,
             self.name,
             note,
             categories=tuple(sorted(frequent["value"].to_list())),
             other=n_rare > 0,
-            doubtful=are_remarks,
         )
-
-    def is_valid(self, column: Column) -> bool:
-        """Tell whether a column has a group."""
-        return bool(self.feature_names(column))
 
     def feature_names(self, column: Column) -> list[str]:
         """Name the groups: categories, other values, missing cells."""
@@ -92,7 +80,7 @@ class Categories(Kind):
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read the number of each cell's group, -1 for none."""
-        cells = category_texts(cells)
+        cells = target_texts(cells)
         values = cells.unique()
         codes = cells.replace_strict(values, _codes(values, column), return_dtype=pl.Float64)
         return codes.to_numpy()[:, None]
@@ -118,9 +106,7 @@ def _codes(values: pl.Series, column: Column) -> pl.Series:
     missing = n_categories + column.other if column.missing else -1
 
     categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
-    code_of: dict[str, int] = {}
-    for code, category in enumerate(categories):
-        code_of.setdefault(category, code)
+    code_of = {category: code for code, category in enumerate(categories)}
     codes = _folded(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
     return codes.set(missing_cells(values), missing)
 
@@ -132,18 +118,6 @@ def _folded(values: pl.Series) -> pl.Series:
     ['e-mail', 'e-mail', 'by post']
     """
     return values.str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
-
-
-def category_texts(cells: pl.Series) -> pl.Series:
-    """Write cells as text, whole numbers the same whatever their type.
-
-    >>> category_texts(pl.Series([1.0, 2.5, None])).to_list()
-    ['1', '2.5', None]
-    """
-    values = texts(cells)
-    if cells.dtype.is_float():
-        return values.str.strip_suffix(".0")
-    return values
 
 
 # ---------------------------------------------------------------- nothing to learn from
@@ -198,12 +172,11 @@ def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> 
 
     n_different = filled.n_unique()
     if n_different == n_cells:
-        has_digits_alone = not is_text or bool(filled.str.contains(r"^\d+$").all())
-        note = _COUNTS if has_digits_alone else _DIFFERENT
+        note = _COUNTS
     else:
         groups = None
         if n_cells >= defaults.group_rows * n_different:
-            groups = Categories().find(category_texts(filled), hints=hints)
+            groups = Categories().find(target_texts(filled), hints=hints)
         if groups is not None:
             note = f"an identifier that repeats, so it names groups: {groups.note}"
             return replace(groups, note=note, doubtful=not is_text)
@@ -256,7 +229,4 @@ def _is_machine_code(filled: pl.Series) -> bool:
     """Tell whether all cells hold codes that only programs write."""
     if filled.dtype != pl.String and not filled.dtype.is_integer():
         return False
-    for cells in (filled.head(SMALL_SAMPLE), filled):  # most columns fail at the first cells
-        if not cells.cast(pl.String).str.contains(_MACHINE_CODE).all():
-            return False
-    return True
+    return bool(filled.cast(pl.String).str.contains(_MACHINE_CODE).all())

@@ -99,13 +99,10 @@ _DAY_FEATURES = (
     _DateFeature("elapsed days", "", DATE),
 )
 # Only of dates with a time of day. Sine and cosine put December next to January.
-_TIME_FEATURES = (
-    _DateFeature("hour sine", ": hour", UNREADABLE),
-    _DateFeature("hour cosine", ": hour", UNREADABLE),
-    _DateFeature("weekday sine", ": weekday", UNREADABLE),
-    _DateFeature("weekday cosine", ": weekday", UNREADABLE),
-    _DateFeature("month sine", ": month", UNREADABLE),
-    _DateFeature("month cosine", ": month", UNREADABLE),
+_TIME_FEATURES = tuple(
+    _DateFeature(f"{name} {wave}", f": {name}", UNREADABLE)
+    for name in ("hour", "weekday", "month")
+    for wave in ("sine", "cosine")
 )
 _DATE_TYPES = (pl.Date, pl.Datetime)
 
@@ -134,13 +131,20 @@ class Dates(Kind):
             return None
         return _find_written(filled, hints)
 
+    def features(self, column: Column) -> tuple[_DateFeature, ...]:
+        """Return the features that a column of dates has."""
+        if _uses_time(column.form):
+            return _DAY_FEATURES + _TIME_FEATURES
+        return _DAY_FEATURES
+
     def feature_names(self, column: Column) -> list[str]:
         """Name the parts of a date."""
-        return [f"{column.name}: {feature.name}" for feature in _features(column)]
+        return [f"{column.name}: {feature.name}" for feature in self.features(column)]
 
     def feature_words(self, column: Column) -> list[tuple[str, str]]:
         """Name the parts of a date for a person."""
-        return [(f"{column.name}{feature.words}", feature.unit) for feature in _features(column)]
+        features = self.features(column)
+        return [(f"{column.name}{feature.words}", feature.unit) for feature in features]
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read the parts of dates.
@@ -173,13 +177,6 @@ class Dates(Kind):
         return f"dates such as {example}"
 
 
-def _features(column: Column) -> tuple[_DateFeature, ...]:
-    """Return the features that a column of dates has."""
-    if _uses_time(column.form):
-        return _DAY_FEATURES + _TIME_FEATURES
-    return _DAY_FEATURES
-
-
 def _uses_time(form: str) -> bool:
     """Tell whether a form uses the time of day."""
     return form.endswith(_TIME_USED)
@@ -203,9 +200,7 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
     if is_ambiguous:
         alternatives = [_NOTES[other].replace(" ", "-") for other in orders[1:]]
         option = f"{flag_of('dates')} {' or '.join(alternatives)}"
-        notes.append(
-            f"read as {_NOTES[order]}; if not, {option} (in Python dates='{alternatives[0]}')"
-        )
+        notes.append(f"read as {_NOTES[order]}; if not, {option}")
     elif order in _NOTES:
         notes.append(_NOTES[order])
 
@@ -278,10 +273,10 @@ def _read_moments(cells: pl.Series, form: str) -> _Moments:
     order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     if cells.dtype in _DATE_TYPES:
         return _typed_moments(cells)
-    if order == "compact" and cells.dtype.is_integer():
+    if cells.dtype.is_integer():
         cells = cells.cast(pl.String)
     if cells.dtype != pl.String:
-        return _typed_moments(null_cells(cells, pl.Date))
+        cells = null_cells(cells, pl.String)
     pattern, _ = _ORDERS[order]
     fields = _fields(cells, pattern)
     return _Moments(_days(fields, int(last_year or _LAST_YEAR)), _hours(fields))
@@ -336,7 +331,7 @@ def _typed_moments(cells: pl.Series) -> _Moments:
 _CLOCK_TIME = rf"^{_TIME}{_ZONE}$"
 
 
-class TimesOfDay(Kind):
+class TimesOfDay(Dates):
     """A time of day in each cell; 23:59 is near 0:00."""
 
     name = "time"
@@ -358,13 +353,9 @@ class TimesOfDay(Kind):
             note += f", {n_unreadable:,} cells that are none count as missing"
         return Column(filled.name, self.name, note, missing=n_unreadable > 0)
 
-    def feature_names(self, column: Column) -> list[str]:
-        """Name the hour and its place on the clock."""
-        return [f"{column.name}: {suffix}" for suffix in ("hour", "hour sine", "hour cosine")]
-
-    def feature_words(self, column: Column) -> list[tuple[str, str]]:
-        """Name all three features by the hour."""
-        return [(f"{column.name}: hour", unit) for unit in (NUMBER, UNREADABLE, UNREADABLE)]
+    def features(self, column: Column) -> tuple[_DateFeature, ...]:
+        """Return the hour and its place on the clock."""
+        return (_DateFeature("hour", ": hour", NUMBER), *_TIME_FEATURES[:2])
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read the hour and its place on the clock."""

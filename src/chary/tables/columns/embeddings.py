@@ -79,7 +79,7 @@ class Embeddings(Kind):
 
     def expected(self, column: Column) -> str:
         """Say how long the lists are."""
-        return f"lists of {int(column.form):,} numbers"
+        return f"lists of {column.form} numbers"
 
 
 def _as_lists(cells: pl.Series) -> pl.Series | None:

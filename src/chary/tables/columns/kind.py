@@ -27,7 +27,6 @@ TOPIC = "topic"  # more or less of it
 UNREADABLE = "unreadable"
 
 SMALL_SAMPLE = 200  # cells that show what most cells of a column are like
-LARGE_SAMPLE = 20_000  # cells that show how most cells of a column are written
 
 
 @dataclass(frozen=True)

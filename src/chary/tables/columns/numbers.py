@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import percent, shown, visible
+from chary._words import shown, visible
 from chary.options import flag_of
 from chary.tables.cells import CODE_WORDS, likely_codes
 from chary.tables.columns.categories import find_counting
 from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.columns.kind import (
-    LARGE_SAMPLE,
     SMALL_SAMPLE,
     Column,
     Kind,
@@ -103,7 +102,7 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
         return null_cells(cells)
     elif cells.dtype == pl.Duration:
         numbers = cells.dt.total_microseconds() / 1e6  # seconds
-    elif cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Time):
+    elif cells.dtype.is_numeric() or cells.dtype == pl.Boolean:
         numbers = cells.cast(pl.Float64, strict=False)
     else:
         return null_cells(cells)
@@ -118,15 +117,13 @@ def why_no_numbers(filled: pl.Series) -> str:
     """
     if filled.dtype != pl.String:
         return ""
-    sample = sample_cells(filled, LARGE_SAMPLE)
-    _, numbers = _find_best_form(sample, forced=False)
-    unreadable = sample.filter(numbers.is_null())
-    if not 0 < len(unreadable) <= len(sample) / 2:
+    _, numbers = _find_best_form(filled, forced=False)
+    unreadable = filled.filter(numbers.is_null())
+    if not 0 < len(unreadable) <= len(filled) / 2:
         return ""
-    share = percent(1 - len(unreadable) / len(sample))
     example = shown(unreadable.min(), 20)
     return (
-        f"{share} of the cells are numbers, others such as {example} are not; "
+        f"most cells are numbers, others such as {example} are not; "
         f"{flag_of('numeric')} reads it so"
     )
 
@@ -213,14 +210,15 @@ class Booleans(Kind):
         if cells.dtype != pl.String:
             return Numbers().read(cells, column)
         yes = column.categories[0]
-        value_of = {yes: 1.0, _OPPOSITE[yes]: 0.0}
         words = cells.str.strip_chars().str.to_lowercase()
-        numbers = words.replace_strict(value_of, default=None, return_dtype=pl.Float64)
+        numbers = words.replace_strict(
+            [yes, _OPPOSITE[yes]], [1.0, 0.0], default=None, return_dtype=pl.Float64
+        )
         return numbers.to_numpy()[:, None]
 
     def expected(self, column: Column) -> str:
         """Name the word that is read as 1."""
-        return f"{'/'.join(column.categories)} or its opposite"
+        return f"{column.categories[0]} or its opposite"
 
 
 # ---------------------------------------------------------------- numbers and what is around them

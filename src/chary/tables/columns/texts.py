@@ -12,6 +12,7 @@ the same, an n-gram at a time, and takes four times as long.
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +26,7 @@ from sklearn.utils.extmath import randomized_svd, svd_flip
 
 from chary.tables.cells import missing_cells
 from chary.tables.columns.defaults import COLUMN_DEFAULTS, NO_HINTS, ColumnDefaults, Hints
-from chary.tables.columns.kind import IDENTIFIER, TOPIC, UNUSED_TEXT, Column, Kind
+from chary.tables.columns.kind import IDENTIFIER, TOPIC, UNUSED_TEXT, Column, Kind, sample_cells
 from chary.tables.table import texts
 
 # Different texts from which the topics are learned: a limit of time.
@@ -140,10 +141,10 @@ def _sample_texts(filled: pl.Series) -> pl.DataFrame:
 
 def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _FrequentNgrams:
     """Choose the most frequent n-grams of several rows, if there are any."""
-    rows = sample["rows"].to_numpy().astype(float)
+    rows = sample["rows"].to_numpy()
     counts = vstack(list(count_ngrams(sample["value"])), format="csr")
     rows_of_entries = np.repeat(rows, np.diff(counts.indptr))
-    n_rows = np.bincount(counts.indices, rows_of_entries, _N_PLACES).astype(float)
+    n_rows = np.bincount(counts.indices, rows_of_entries, _N_PLACES)
 
     most_frequent = np.argsort(-n_rows, kind="stable")[: defaults.max_ngrams]
     fewest_rows = min(2, max(1, n_rows.max()))
@@ -237,11 +238,7 @@ def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) ->
 
 def _sample_beginnings(filled: pl.Series) -> pl.Series:
     """Sample the beginnings of distinct values."""
-    different = filled.unique()
-    if len(different) > _LOOKED_AT:
-        order = different.hash(seed=0).arg_sort()
-        different = different.gather(order[:_LOOKED_AT])
-    return different.str.slice(0, _BEGINNING)
+    return sample_cells(filled.unique(), _LOOKED_AT).str.slice(0, _BEGINNING)
 
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
@@ -330,7 +327,7 @@ class Letters:
         self._shift = _powers(_INVERSE, len(codes))  # B^-i
 
         # Words are runs of letters, digits and the marks on them.
-        inside = np.concatenate([[False], _in_words(self.codes), [False]])
+        inside = np.concatenate([[False], _in_words(self.text, self.codes), [False]])
         bounds = np.flatnonzero(inside[1:] != inside[:-1])
         self.word_start = bounds[::2]
         self.word_stop = bounds[1::2]
@@ -376,12 +373,10 @@ def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
     return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
-def _in_words(codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tell which code points are letters, digits or marks on them."""
-    points = codes.astype(np.int64)
-    in_word = np.zeros(0x110000, bool)
-    different = np.flatnonzero(np.bincount(points))  # few, as each is looked up in Python
-    for point in different.tolist():
-        letter = chr(point)
-        in_word[point] = letter.isalnum() or unicodedata.category(letter).startswith("M")
-    return in_word[points]
+def _in_words(text: str, codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Tell which code points of a text are letters, digits or marks on them."""
+    in_word = np.zeros(sys.maxunicode + 1, bool)
+    for letter in set(text):
+        is_mark = unicodedata.category(letter).startswith("M")
+        in_word[ord(letter)] = is_mark or letter.isalnum()
+    return in_word[codes]
