@@ -17,9 +17,12 @@ from chary.review.row_to_label import (
     number_in,
     whole_number,
 )
-from chary.review.workbench import LIVE, PLANNED, Body, Query, Workbench
+from chary.review.workbench import Body, Query, Workbench
 from chary.tables import TableError
 
+# When the interval of the accuracy is shown: at the end, or all along.
+PLANNED = "planned"
+LIVE = "live"
 MOST_DRAWN = 5_000  # rows that a person can be given
 
 
@@ -65,7 +68,7 @@ def audit_page(bench: Workbench, query: Query) -> AuditPage:
     """
     filling = bench.sheets.read_audit()
     page: AuditPage = {
-        **progress_of(filling, bench.rule),
+        **progress_of(filling),
         "planned": plan_draw(bench.job.population),
         "row": None,
         "keys": [],
@@ -132,16 +135,16 @@ def plan_draw(population: int) -> DrawPlan:
     return {"k": max(2, min(AUDIT_SIZE, most)), "most": most}
 
 
-def progress_of(filling: Filling | None, rule: str) -> AuditProgress:
+def progress_of(filling: Filling | None) -> AuditProgress:
     """Count drawn and answered rows."""
     if filling is None:
-        return {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": rule}
+        return {"drawn": 0, "answered": 0, "skipped": 0, "left": 0, "rule": PLANNED}
     return {
         "drawn": len(filling.rows),
         "answered": filling.n_answered,
         "skipped": filling.n_skipped,
         "left": filling.n_left,
-        "rule": rule,
+        "rule": LIVE if filling.origin.stopped_when_enough else PLANNED,
     }
 
 
@@ -172,7 +175,7 @@ def _known_classes(bench: Workbench, filling: Filling) -> list[str]:
 
 def _interval(bench: Workbench, filling: Filling) -> str | None:
     """Say how accurate the labels are so far, if that is shown all along."""
-    if bench.rule != LIVE:
+    if not filling.origin.stopped_when_enough:
         return None
     stopping = bench.job.stopping(filling, bench.unaudited)
     if stopping is None:

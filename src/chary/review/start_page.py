@@ -139,9 +139,8 @@ def _texts_in(body: Body, name: str) -> tuple[str, ...]:
 
 def _columns(bench: Workbench) -> list[ColumnRow]:
     """List the columns that are not hidden; how they were read is known after the diagnosis."""
-    columns_read: dict[str, ColumnSummary] = {}
-    if bench.diagnosis is not None:
-        columns_read = {column["name"]: column for column in bench.diagnosis["columns"]}
+    columns = bench.diagnosis["columns"] if bench.diagnosis else []
+    columns_read = {column["name"]: column for column in columns}
     chosen_kinds = kinds_of(bench.options)
     rows: list[ColumnRow] = []
     for name, examples in bench.job.examples.items():
@@ -167,7 +166,7 @@ def overview(bench: Workbench, query: Query) -> Overview:
         "kind": bench.job.kind,
         "version": bench.version,
         "work": bench.background.view(),
-        "audit": None if filling is None else progress_of(filling, bench.rule),
+        "audit": None if filling is None else progress_of(filling),
         "learned": bench.result is not None,
         "stale": bench.is_stale,
         "notices": bench.notices,

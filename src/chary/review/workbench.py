@@ -13,6 +13,7 @@ from threading import Lock, RLock
 from typing import Any, NamedTuple
 
 from chary._words import shown
+from chary.audit.filling import Filling
 from chary.labelling import LabeledTable
 from chary.labelling.diagnose import DiagnosedTable
 from chary.options import JudgeOptions, LabelOptions, ReviewOptions
@@ -32,9 +33,6 @@ from chary.tables import (
     state_of,
 )
 
-# When the interval of an audit is shown: at the end, or all along.
-PLANNED = "planned"
-LIVE = "live"
 FEWEST_ANSWERS = 2  # that an audit can be made of
 
 Query = Mapping[str, str]  # what the address of a request says
@@ -68,6 +66,7 @@ class Inputs(NamedTuple):
 
     options: LabelOptions | JudgeOptions  # with the sheets to learn from
     content: object  # changes if the result may change
+    is_live: bool  # it has an audit whose interval is shown all along
 
 
 class Workbench:
@@ -107,12 +106,6 @@ class Workbench:
         return self.job.options
 
     @property
-    def rule(self) -> str:
-        """When the interval of the audit is shown."""
-        filling = self.sheets.audit
-        return LIVE if filling is not None and filling.origin.stopped_when_enough else PLANNED
-
-    @property
     def notices(self) -> list[str]:
         """What a person should know, a sentence each."""
         notices = self.sheets.notices
@@ -128,24 +121,25 @@ class Workbench:
         """
         options = replace(self.job.command_options, error=None)
         checked = self.sheets.checked_rows()
-        answers = self._audit_answers() if audited else []
+        audit = self._audit_to_use() if audited else None
+        answers = [] if audit is None else audit.answers
         content = options, checked, answers
         if checked:
             options = replace(options, checked=self.paths.check)
-        if answers:
+        if audit is not None:
             error = self.options.error if self.job.has_confidence else None
             options = replace(options, audit=self.paths.audit, error=error)
-        return Inputs(options, content)
+        return Inputs(options, content, audit is not None and audit.origin.stopped_when_enough)
 
-    def _audit_answers(self) -> list[str]:
-        """Return the answers of the audit; none if its result may not be seen yet."""
+    def _audit_to_use(self) -> Filling | None:
+        """Return the audit; None if its result may not be seen yet."""
         filling = self.sheets.audit
         if filling is None or filling.n_answered < FEWEST_ANSWERS:
-            return []
+            return None
         # Stopping early because of a planned interval would make it invalid.
         if filling.n_left and not filling.origin.stopped_when_enough:
-            return []
-        return filling.answers
+            return None
+        return filling
 
     @property
     def is_stale(self) -> bool:
@@ -212,8 +206,7 @@ class Workbench:
             inputs = self.inputs()
             runs = [inputs]
             # A live interval compares the answers with labels that were learned without them.
-            has_audit = inputs.options.audit is not None
-            if has_audit and self.rule == LIVE and self.unaudited is None:
+            if inputs.is_live and self.unaudited is None:
                 runs = [self.inputs(audited=False), inputs]
 
         # The verdict on bias is shown while the model still learns.
@@ -224,7 +217,7 @@ class Workbench:
                 self.diagnosis = summary
                 self.version += 1
 
-        for options, content in runs:
+        for options, content, _ in runs:
             # Labels cannot be judged without an audit.
             if job.kind == LABEL or options.audit is not None:
                 self._adopt(progress, job.run(options, progress, diagnosed), content)
