@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from chary.audit.filling import AnsweredElsewhereError
+from chary.audit import AnsweredElsewhereError
 from chary.report import templates_of
 from chary.review.audit_page import answer, audit_page, draw_more
 from chary.review.errors import ConflictError, NotHereError, page_sentence

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from chary.audit.filling import Filling
-from chary.audit.sheet import SKIPPED
+from chary.audit import SKIPPED, Filling
 from chary.options import AUDIT_SIZE
 from chary.review.errors import ConflictError
 from chary.review.row_to_label import (

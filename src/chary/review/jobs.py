@@ -12,24 +12,28 @@ import polars as pl
 
 from chary._files import atomic_rewrite, atomic_write
 from chary._words import named_columns, percent
-from chary.audit.blind import hidden_columns
-from chary.audit.drawing import draw_sheet
-from chary.audit.filling import Filling, Stopping
-from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
-from chary.audit.labels_under_test import labels_of_sheet, read_labels_under_test
-from chary.audit.origin import DOUBT, RANDOM
-from chary.audit.sheet import (
+from chary.audit import (
+    DOUBT,
     GUESS,
+    RANDOM,
     DrawPool,
+    Filling,
+    JudgedTable,
+    Stopping,
+    cells_of,
+    draw_sheet,
+    draw_to_judge,
     enlarge_sheet,
+    hidden_columns,
+    judge_table,
+    labels_of_sheet,
+    read_labels_under_test,
     sheet_rows,
     unlabelled_rows,
     write_sheet,
 )
-from chary.audit.table_cells import cells_of
-from chary.labelling import LabeledTable, label_table
-from chary.labelling.diagnose import DiagnosedTable
-from chary.method.priors import ClassPrior
+from chary.labelling import DiagnosedTable, LabeledTable, label_table
+from chary.method import ClassPrior
 from chary.model_file import model_bytes
 from chary.options import JudgeOptions, LabelOptions, ReviewOptions
 from chary.report import Hints, Progress, render_judged, render_page, summarize, summarize_judged

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary._words import percent
-from chary.audit.sheet import SKIPPED
-from chary.labelling import LabeledTable
-from chary.labelling.explain import Cell
+from chary.audit import SKIPPED
+from chary.labelling import Cell, LabeledTable
 from chary.report import as_data
 from chary.review.errors import ConflictError
 from chary.review.row_to_label import (

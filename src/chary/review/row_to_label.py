@@ -7,8 +7,7 @@ from itertools import zip_longest
 from typing import Any, TypedDict
 
 from chary._words import shown
-from chary.audit.filling import CLASS_KEYS
-from chary.audit.sheet import SKIPPED
+from chary.audit import CLASS_KEYS, SKIPPED
 from chary.review.workbench import Query
 from chary.tables import TableError, cell_words, is_marker, is_no_answer
 

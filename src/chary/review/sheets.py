@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from chary._files import sole_writer
-from chary.audit.filling import Filling
+from chary.audit import Filling
 from chary.review.errors import ConflictError, page_sentence
 from chary.review.jobs import LABEL
 from chary.tables import TableError

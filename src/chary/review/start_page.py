@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from chary.report import DiagnosedSummary, as_data
-from chary.report.labels_summary import ColumnSummary
+from chary.report import ColumnSummary, DiagnosedSummary, as_data
 from chary.review.audit_page import AuditProgress, DrawPlan, plan_draw, progress_of
 from chary.review.background import Work
 from chary.review.errors import KINDS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from chary.audit.answers import Audit
-from chary.audit.judge import JudgedTable
+from chary.audit import Audit, JudgedTable
 from chary.labelling import LabeledTable
 from chary.report import (
     AcceptanceSummary,
@@ -21,8 +20,7 @@ from chary.report import (
 )
 from chary.review.errors import ConflictError
 from chary.review.workbench import Body, Query, Workbench
-from chary.tables import TableError
-from chary.tables.table import ACCEPT
+from chary.tables import ACCEPT, TableError
 
 ERRORS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3)  # to choose from
 NOT_YET = "Not known yet: label the random rows first; the result follows."

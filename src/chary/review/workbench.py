@@ -13,9 +13,8 @@ from threading import Lock, RLock
 from typing import Any, NamedTuple
 
 from chary._words import shown
-from chary.audit.filling import Filling
-from chary.labelling import LabeledTable
-from chary.labelling.diagnose import DiagnosedTable
+from chary.audit import Filling
+from chary.labelling import DiagnosedTable, LabeledTable
 from chary.options import JudgeOptions, LabelOptions, ReviewOptions
 from chary.report import DiagnosedSummary, Progress, summarize_diagnosis
 from chary.review.background import Background
