@@ -1,13 +1,13 @@
-"""How many small faults the tests notice, in nine modules.
+"""How many small faults the tests notice, in the modules that compute and decide.
 
     python benchmarks/mutants.py [--each 40] [--seed 0] [--only confidence] >
     benchmarks/results/mutants.txt
 
-A mutant is a module with one fault: a sign, a bound, a number, a condition changed. Of each module
-so many are drawn by the seed; each is imported in place of the module in a process of its own,
-forked after all libraries are loaded, which runs the tests of the module until one fails. No file
-is written. First of all the tests must pass with the module as it is, and fail where it returns
-nothing. A mutant that takes three times as long is noticed.
+A mutant is a module with one fault: a sign, a bound, a number, a condition changed. The seed draws
+some of each module. Each is imported in place of the module in a process of its own, forked after
+all libraries are loaded, which runs the tests of the module until one fails. No file is written.
+First the tests must pass with the module as it is, and fail if its functions return nothing. A
+mutant that takes three times as long counts as noticed.
 
 Faults that change nothing are listed in ``EQUIVALENT`` with the reason; they do not count, and are
 shown.
@@ -34,116 +34,50 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Its examples and its twin, if there is one, must notice, and the tests that are named here, which
-# are its doors. What else pytest is told: simulations that take long are left out.
 _COLUMNS = tuple(
     f"tests/tables/columns/test_{name}.py" for name in ("kinds", "corpus", "booleans", "numbers")
 )
+_LEARNING = ("tests/labelling/test_defaults.py", "tests/labelling/test_learn.py")
+# Further tests that must notice, besides a module's own examples and the test file of its name, or
+# options of pytest that leave out long simulations.
 MODULES: dict[str, tuple[str, ...]] = {
     "audit/acceptance": ("-k", "not accepted_error_holds and not covers"),
     "audit/filling": ("tests/audit/test_stopping.py", "tests/audit/test_drawing.py"),
     "audit/figures": ("-k", "not cover_the_truth and not covers"),
     "audit/intervals": ("-k", "not covers"),
+    "labelling/audited": ("tests/labelling/test_defaults.py", "tests/audit/test_model.py"),
+    "labelling/defaults": _LEARNING,
+    "labelling/diagnose": (),
+    "labelling/drift": (),
+    "labelling/explain": (),
+    "labelling/guesses": (),
+    "labelling/label": (),
+    "labelling/learn": _LEARNING,
+    "labelling/learners": _LEARNING,
+    "labelling/predict_files": (),
+    "labelling/rows_to_check": ("tests/labelling/test_checks.py",),
+    "labelling/rules": _LEARNING,
+    "labelling/score": (),
     "method/confidence": (),
     "method/network": ("tests/method/test_training.py",),
     "method/priors": ("tests/method/test_match_counts.py", "tests/method/test_balanced_shares.py"),
     "tables/cells": (*_COLUMNS, "tests/tables/test_target.py", "tests/tables/test_preparation.py"),
     "tables/columns/categories": _COLUMNS,
     "tables/columns/dates": _COLUMNS,
+    "tables/source": (),
 }
 # By module, line as it is written and fault: why nobody can notice.
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
-        "audit/acceptance",
-        "reached, alpha = -1, 0.0",
-        "1 -> 2 at 18",
-    ): "any number below 0 says that no threshold was reached",
-    (
-        "audit/acceptance",
-        "enough = bdtr(0, n[:-1], error) <= _PART_OF_START * (1 - level) + _ROUNDING",
-        "LtE -> Lt at 9",
-    ): "equal to the last digit, where a margin for rounding was added",
-    (
-        "audit/acceptance",
-        "reached, alpha = (t, alpha) if p_value <= alpha + _ROUNDING else (reached, 0.0)",
-        "LtE -> Lt at 31",
-    ): "equal to the last digit, where a margin for rounding was added",
-    (
-        "audit/acceptance",
-        "thresholds = rows.smallest(np.minimum(np.round((1 - shares) * rows.n).astype(int), "
-        "rows.n - 1))",
-        "1 -> 2 at 92",
-    ): "it matters for fewer than five rows, of which no audit is large enough to accept any",
-    (
-        "audit/intervals",
-        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: "
-        "never ruled out",
-        "1 -> 2 at 29",
-    ): "one more than the likeliest is never ruled out either: tried for all draws from up to 79 rows",
-    (
-        "audit/intervals",
-        "high = np.clip((population + 1) * s // t, s, population - (t - s))  # the likeliest: "
-        "never ruled out",
-        "Sub -> Add at 45",
-    ): "the end is reached only where s is t, and is the same there",
-    (
-        "audit/intervals",
-        "kept = (middle > low) & (_log_likelihood(np.maximum(middle, s), s, t, population) > "
-        "needed)",
-        "Gt -> GtE at 25",
-    ): "equal to the last digit, where a margin for rounding was added",
-    (
-        "audit/intervals",
-        "rare = ratio <= ratio[x] * (1 + _LOG_ROUNDING)",
-        "LtE -> Lt at 7",
-    ): "equal to the last digit, where a margin for rounding was added",
-    (
-        "audit/figures",
-        "p_values = dict(zip(told, holm([float(fisher_exact(table).pvalue) for table in tables]), "
-        "strict=True))",
-        "True -> False at 96",
-    ): "a table is made of each class told of in the line above; strict tells whoever changes it",
-    (
-        "audit/figures",
-        "low, high = low * (most if low < 0 else fewest), high * (most if high > 0 else fewest)",
-        "Gt -> GtE at 65",
-    ): "nought times either is nought",
-    (
-        "audit/acceptance",
-        "n_wrong = np.append(0, np.cumsum(wrong[order]))[n]",
-        "0 -> 1 at 20",
-    ): "it is the number of wrong rows among none, of which no number passes",
-    (
         "method/priors",
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "Add -> Sub at 23",
-    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
+    ): "a multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
     (
         "method/priors",
         "step = np.linalg.lstsq(curvature + 1, missing, rcond=None)[0]",
         "1 -> 2 at 35",
-    ): "any multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
-    (
-        "method/network",
-        "return [Layer(*pair) for pair in zip(views[::2], views[1::2], strict=True)]",
-        "True -> False at 69",
-    ): "weights and biases are as many by the line above; strict tells whoever changes it",
-    (
-        "method/network",
-        "views = [flat[end - prod(shape) : end].reshape(shape) for shape, end in zip(shapes, "
-        "ends, strict=True)]",
-        "True -> False at 97",
-    ): "an end is made of each shape in the line above; strict tells whoever changes it",
-    (
-        "method/network",
-        "logits = logits.reshape(len(X), 1 + n_heads, -1)  # (n, 1 + M, C)",
-        "1 -> 2 at 46",
-    ): "NumPy takes any number below 0 for the size that is left",
-    (
-        "method/network",
-        "delta = logits.reshape(len(X), -1)  # (n, (1 + M) C), now the gradient of the logits",
-        "1 -> 2 at 32",
-    ): "NumPy takes any number below 0 for the size that is left",
+    ): "a multiple of ones fixes the direction in which nothing changes; what is missing sums to 0",
     (
         "method/network",
         "_BLOCK_NUMBERS = 2**21",
@@ -158,17 +92,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "tables/columns/categories",
         "is_whole = filled.dtype.is_float() and bool((filled == filled.floor()).all())",
         "floor -> ceil at 55",
-    ): "a number is whole where it is its floor, and where it is its ceiling",
+    ): "a number is whole if it is its floor, and if it is its ceiling",
     (
         "tables/columns/categories",
         "if not (numbers == numbers.floor()).all() or numbers.n_unique() < n:",
         "floor -> ceil at 19",
-    ): "a number is whole where it is its floor, and where it is its ceiling",
+    ): "a number is whole if it is its floor, and if it is its ceiling",
     (
         "tables/columns/dates",
         "if sample.str.contains(pattern).sum() < len(sample) / 2:",
         "Lt -> LtE at 3",
-    ): "it spares a reading: where just half of the cells look like dates, fewer than the 98 % needed are read",
+    ): "it spares a reading: if half of the cells look like dates, fewer than 98 % are read",
 }
 
 # What the tests import: loaded once for all mutants.
@@ -183,8 +117,9 @@ _LIBRARIES = (
 )
 _MEMORY = 4 << 30  # bytes that a mutant may ask for
 _SWAPS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div,
     ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
@@ -231,7 +166,7 @@ def mutants(module: str) -> list[Mutant]:
 
 
 def _sites(tree: ast.AST) -> Iterator[tuple[Any, str, Callable[[], None]]]:
-    """Where a fault can be, what it is, the change that makes it; types and words for people are left alone."""
+    """List places of faults, their names and the changes; types and messages are left alone."""
     for field, value in ast.iter_fields(tree):
         if field in ("annotation", "returns", "type_params"):
             continue
@@ -298,7 +233,7 @@ class _Swapped(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
-    """Whether a test of the module fails, or does not end, with a tree in its place; None: as it is."""
+    """Tell whether a test fails or hangs with a tree in place of the module; None: as it is."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -314,7 +249,7 @@ def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
 
 
 def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
-    """In a process of its own: what pytest says, 0 if all is well."""
+    """Run the tests in this process and return pytest's code, 0 if all is well."""
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time: a busy machine is no fault
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -325,15 +260,16 @@ def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
     name = "chary." + module.replace("/", ".")
     if tree is not None:
         sys.meta_path.insert(0, _Swapped(name, tree, str(ROOT / "src/chary" / f"{module}.py")))
-    importlib.import_module(
-        name
-    )  # before pytest looks for examples in the file, and imports it a second time
+    # Before pytest looks for examples in the file, and imports it a second time.
+    importlib.import_module(name)
     os.chdir(ROOT)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
-        "1"  # none is needed, and they take longer than most tests
-    )
+    # No plugin is needed, and they take longer than most tests.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     room, _, name = module.rpartition("/")
-    tests = [f"src/chary/{module}.py", f"tests/{room}/test_{name}.py", *MODULES[module]]
+    own_tests = f"tests/{room}/test_{name}.py"
+    tests = [f"src/chary/{module}.py", *MODULES[module]]
+    if Path(own_tests).exists() and own_tests not in tests:
+        tests.append(own_tests)
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
     return int(pytest.main([*quiet, *tests], plugins=[_FewExamples()]))
 
@@ -357,7 +293,10 @@ class Found(NamedTuple):
 
 
 def try_mutants(module: str, each: int, seed: int) -> Found | None:
-    """Draw mutants of a module and try its tests on each; None where they fail without any fault, or never do."""
+    """Draw mutants of a module and try its tests on each.
+
+    None means that the tests fail without any fault, or never fail.
+    """
     start = _seconds()
     if noticed(module, None, 600) or not noticed(module, _without_results(module), 600):
         return None
@@ -375,7 +314,7 @@ def try_mutants(module: str, each: int, seed: int) -> Found | None:
 
 
 def _without_results(module: str) -> ast.Module:
-    """The module with functions that return nothing: whatever the tests are worth, they notice that."""
+    """Make a module whose functions return nothing, which any test should notice."""
     tree = ast.parse((ROOT / "src/chary" / f"{module}.py").read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.Return):

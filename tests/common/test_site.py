@@ -156,7 +156,7 @@ WORDS = {
     "report/templates/sections/audit.html": ["Recognised", "Cross-validation on your own labels"],
     "report/templates/sections/importance.html": ["Change of probability"],
     "report/templates/sections/second_look.html": ["Labels of yours worth a second look"],
-    "report/summary.py": ["can be accepted with"],
+    "report/plain_data.py": ["can be accepted with"],
 }
 
 
