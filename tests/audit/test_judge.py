@@ -239,9 +239,9 @@ def test_numbers_and_truth_values_can_be_judged(tmp_path):
     ("settings", "said"),
     [
         ({"labels": ["rul"]}, "did you mean 'rule'"),
-        ({"labels": []}, "none was given"),
-        ({"labels": ["rule", "rule"]}, "or two to compare them; 'rule' and 'rule'"),
-        ({"labels": ["rule", "other", "place"]}, "'rule', 'other' and 'place' was given"),
+        ({"labels": []}, "Give one column of labels, or two different ones"),
+        ({"labels": ["rule", "rule"]}, "two different ones to compare"),
+        ({"labels": ["rule", "other", "place"]}, "Give one column of labels"),
         ({"by": ["nowhere"]}, "no column 'nowhere'"),
         ({"by": ["text"]}, "600 different values, more than 200"),
         ({"confidence": "text"}, "holds no numbers; choose another"),

@@ -19,7 +19,6 @@ from chary.audit.labels_under_test import LabelsUnderTest
 from chary.audit.origin import SheetOrigin, origin_of
 from chary.audit.sheet import SKIPPED, read_sheet
 from chary.audit.table_cells import TableCells, as_texts
-from chary.options import JudgeOptions
 from chary.tables.cells import label_texts
 from chary.tables.frames import from_dataframe
 from chary.tables.source import Source
@@ -114,7 +113,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
             draw_again,
             ".",
         )
-    hidden = {*options.labels, *options.hide, *JudgeOptions.kept(origin.options, labels=()).hide}
+    hidden = {*options.labels, *options.hide}
     if options.confidence is not None:
         hidden.add(options.confidence)
     cells = cells_by_row(tested.source, columns_of_sheet(tested.source, hidden, origin))

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._words import listed, shown
+from chary._words import shown
 from chary.audit.origin import SheetOrigin
 from chary.options import JudgeOptions
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
@@ -98,8 +98,7 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
     """
     n_names = len(options.labels)
     if n_names not in (1, 2) or len(set(options.labels)) < n_names:
-        names = listed([shown(name) for name in options.labels] or ["none"])
-        raise TableError(f"Give one column of labels, or two to compare them; {names} was given.")
+        raise TableError("Give one column of labels, or two different ones to compare them.")
 
     markers = markers_of(options.unlabeled)
     counts_by_text: dict[str, Counter[str]] = {}

@@ -214,9 +214,8 @@ class Sheet:
 
         self.filling = filling
         self.stopping = stopping
-        self.classes = filling.origin.classes
         # Classes beyond the keys are chosen by name.
-        self.keys = dict(zip(CLASS_KEYS, self.classes, strict=False))
+        self.keys = dict(zip(CLASS_KEYS, filling.origin.classes, strict=False))
         self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
 
     @property
