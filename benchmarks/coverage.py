@@ -279,9 +279,8 @@ def audits_of_pair(design: PairDesign, n_audits: int, rng: np.random.Generator) 
     for b, c, _, _, *skipped in rng.multivariate_hypergeometric(
         table, design.k, size=n_audits
     ).tolist():
-        n_differing = sum(
-            skipped[:3]
-        )  # on the rows that neither has right, both say other wrong things
+        # On the rows that neither has right, both say other wrong things.
+        n_differing = sum(skipped[:3])
         now = difference_of_counts(b, c, n_differing, design.k, design.population)
         before = difference_of_counts(b, c, 0, design.k, design.population)
         outcomes.append(

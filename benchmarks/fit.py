@@ -4,17 +4,17 @@
 
 Three ways to do 500 steps of 32 labelled rows, on one thread, best of ``repeats`` (default 3):
 
-``chary``    DiverseEnsembleClassifier, everything included: checks, standardisation, 32 unlabelled
-rows a step ``PyTorch``  the same model as an ordinary training loop: nn.Module, two DataLoaders,
-autograd, torch.optim.Adam ``MLP``      scikit-learn's MLPClassifier: same hidden layers, labelled
-rows alone, no ensemble of heads
+- ``chary``: DiverseEnsembleClassifier, everything included: checks, standardisation, 32 unlabelled
+  rows a step
+- ``PyTorch``: the same model as an ordinary training loop: nn.Module, two DataLoaders, autograd,
+  torch.optim.Adam
+- ``MLP``: scikit-learn's MLPClassifier: same hidden layers, labelled rows alone, no ensemble
 """
 
 import os
 
-os.environ.update(
-    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1"
-)  # before NumPy starts them
+# Before NumPy starts its threads.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import sys
 import warnings
@@ -103,9 +103,8 @@ def fit_scikit_learn(X: np.ndarray, y: np.ndarray) -> None:
         random_state=0,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", ConvergenceWarning
-        )  # the number of steps is what was asked for
+        # The number of steps is what was asked for.
+        warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X[labeled], y[labeled])
 
 

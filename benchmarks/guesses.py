@@ -47,9 +47,8 @@ class Draw(NamedTuple):
     column: float
     before: float
     now: float
-    gain: (
-        int | None
-    )  # held-out rows that the model has right more; None: the column was not recognised
+    # Held-out rows that the model has right more; None: the column was not recognised.
+    gain: int | None
 
 
 def guesses(codes: NDArray[np.intp], X: NDArray[Any], rng: np.random.Generator) -> NDArray[np.intp]:

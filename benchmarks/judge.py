@@ -69,9 +69,8 @@ def main() -> None:
             f"{path.suffix[1:]}, {path.stat().st_size >> 20:,} MiB",
             folder / "table.judge.csv",
         )
-        sheet.unlink(
-            missing_ok=True
-        )  # that of the other file holds answers, which are not overwritten
+        # That of the other file holds answers, which are not overwritten.
+        sheet.unlink(missing_ok=True)
         read = "read_parquet" if path.suffix == ".parquet" else "read_csv"
         judge = [*CHARY, "judge", str(path), "--labels", "rule", "--force"]
         rows = [

@@ -2,17 +2,17 @@
 
     python benchmarks/priors.py [repeats]
 
-``align``    chary.method.align: exact counts for any number of rows (CPU time, best of ``repeats``,
-default 3) ``HiGHS``    the assignment as a linear programme, scipy.optimize.linprog, exact
+``align`` (``chary.method.priors``) gives exact counts for any number of rows. ``HiGHS`` solves the
+assignment as a linear programme by ``scipy.optimize.linprog``, exactly, too. Shown is the CPU time,
+best of ``repeats`` (default 3).
 
-It is left out where it would take minutes. ``off`` is the number of rows by which the counts miss.
+HiGHS is left out if it would take minutes. ``off`` is the number of rows by which the counts miss.
 """
 
 import os
 
-os.environ.update(
-    OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1"
-)  # before NumPy starts them
+# Before NumPy starts its threads.
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import sys
 from collections.abc import Callable

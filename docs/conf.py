@@ -15,9 +15,8 @@ import chary
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 os.environ.setdefault("MPLBACKEND", "Agg")
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(
-        threads, "1"
-    )  # small scripts: more threads wait for each other, and cost more
+    # Small scripts: more threads wait for each other, and cost more.
+    os.environ.setdefault(threads, "1")
 
 project = "chary"
 author = "the authors of chary"

@@ -122,9 +122,8 @@ class AuthorsNetwork:
         )
 
     def _logits(self, features: Tensor) -> Tensor:
-        return (
-            torch.einsum("nf,gmcf->gnmc", features, self.weight) + self.bias[:, None]
-        )  # (strengths, n, M, C)
+        # (strengths, n, M, C)
+        return torch.einsum("nf,gmcf->gnmc", features, self.weight) + self.bias[:, None]
 
     def _train(self, X: Tensor, y: Tensor, X_hidden: Tensor) -> None:
         """Batches in order, the last of a round smaller; one unlabelled row at a step."""

@@ -88,9 +88,8 @@ def load_table(name: str) -> RealTable:
     facts = find_table(name)
     frame = _tumours() if name == TUMOURS.name else _read(facts)
     table = open_source(frame, name=name).read()
-    classes = (
-        frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()
-    )  # "unknown" is one, too
+    # "unknown" is one, too.
+    classes = frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()
     labels = read_target(table, facts.target, classes=classes).labels
     if not labels.labeled.all():
         raise DatasetError(

@@ -77,9 +77,8 @@ class Facts:
     r: float
     dtype: str
     reader: str  # how its files are read, a key of _READERS; "": it comes with scikit-learn
-    fingerprint: (
-        float | None
-    )  # for the two sets whose last digits depend on who computed them: see _fingerprint
+    # For the two sets whose last digits depend on who computed them: see _fingerprint.
+    fingerprint: float | None
     sha256: str
     origin: str
     licence: str

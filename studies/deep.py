@@ -138,9 +138,8 @@ class ImageClassifier(MembersMixin, BaseEstimator):
                     X[drawn[step]], X[extra[step]], targets[step], thresholds
                 )
             else:
-                row_targets = functional.pad(
-                    targets[step], (0, extra.shape[1]), value=-1
-                )  # (B + U,)
+                # (B + U,)
+                row_targets = functional.pad(targets[step], (0, extra.shape[1]), value=-1)
                 loss = diverse_losses(
                     *self._logits(X[drawn[step]], X[extra[step]]), row_targets
                 ).total()
@@ -154,9 +153,8 @@ class ImageClassifier(MembersMixin, BaseEstimator):
         options = self.consistency or Consistency("softmax")
         B, U = len(X), len(X_unlabeled)
         views = torch.cat([weak(X), strong(X_unlabeled)])
-        logits, head_logits = self._logits(
-            views, weak(X_unlabeled)
-        )  # of B weak, U strong, U weak views
+        # Of B weak, U strong, U weak views.
+        logits, head_logits = self._logits(views, weak(X_unlabeled))
         probs = logits[B + U :].detach().softmax(dim=-1)  # (U, C)
         confidence, labels = probs.max(dim=-1)  # (U,) each
         if options.confidence == "t_similarity":
@@ -167,9 +165,8 @@ class ImageClassifier(MembersMixin, BaseEstimator):
             accepted = confidence >= options.threshold
         self.accepted_.append(float(accepted.float().mean()))
 
-        strong_losses = functional.cross_entropy(
-            logits[B : B + U], labels, reduction="none"
-        )  # (U,)
+        # (U,)
+        strong_losses = functional.cross_entropy(logits[B : B + U], labels, reduction="none")
         consistency = (strong_losses * accepted).mean()
         losses = Losses(
             ensemble_loss(logits[:B, None], targets),

@@ -141,9 +141,8 @@ class Task(Shared):
         codes = np.unique(dataset.y, return_inverse=True)[1]
         self.y_true, self.y_test = codes[train], codes[test]
         self.labeled = self._labeled(self._seed(1))
-        self.y = np.where(
-            self.labeled, self.y_true, -1
-        )  # class codes; -1 where the label is hidden
+        # Class codes; -1 where the label is hidden.
+        self.y = np.where(self.labeled, self.y_true, -1)
         self.random_state = self._seed(2)
 
     def estimator(self, **changes: Any) -> DiverseEnsembleClassifier:

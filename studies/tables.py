@@ -696,9 +696,8 @@ def gains_by_table(study: Study, results: Results) -> Axes:
         ax.axvline(0, color="black", linewidth=0.8)
         ax.axvline(-3, color=figures.GREY, linestyle=":", linewidth=0.8)
         at = [places[name] for name in means]
-        gains = np.array(
-            [own - np.array(others) for own, *others in means.values()]
-        )  # (tables, rivals)
+        # (tables, rivals)
+        gains = np.array([own - np.array(others) for own, *others in means.values()])
         for j, rival in enumerate(RIVALS):
             marker, color = _MARKS[rival]
             ax.plot(

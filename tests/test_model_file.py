@@ -612,9 +612,8 @@ def test_columns_that_promise_thousands_of_features_are_refused_on_the_way(tmp_p
     columns = [{"class": "Column", "state": {"dict": column}}] * 300
     state = {"dict": [["params", {"dict": []}], ["columns", columns], ["statistics", {"dict": []}]]}
     path = forge(tmp_path / "m.chary", {"class": "TablePreparation", "state": state})
-    assert (
-        peak_of_loading(path) < 100 * path.stat().st_size
-    )  # all of them: a million names and more
+    # All of them: a million names and more.
+    assert peak_of_loading(path) < 100 * path.stat().st_size
 
 
 def test_long_texts_of_many_rows_come_back_as_objects(tmp_path):

@@ -20,9 +20,8 @@ def odd_ones(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> np.ndarr
     labeled = np.zeros(len(y), dtype=bool)
     for digit in np.unique(y):
         rows = np.flatnonzero(y == digit)
-        oddness = np.abs(
-            PCA(1, random_state=0).fit_transform(X[rows])[:, 0]
-        )  # along what varies most
+        # Along what varies most.
+        oddness = np.abs(PCA(1, random_state=0).fit_transform(X[rows])[:, 0])
         chance = np.exp(oddness / 2)
         labeled[rng.choice(rows, LABELS_PER_CLASS, replace=False, p=chance / chance.sum())] = True
     return labeled
@@ -45,9 +44,8 @@ def one_run(seed: int) -> np.ndarray:
 
 
 def main() -> None:
-    n_trusted, promised, n_right = np.moveaxis(
-        sum(map(one_run, range(N_RUNS))), -1, 0
-    )  # each (kinds, levels)
+    # Each (kinds, levels)
+    n_trusted, promised, n_right = np.moveaxis(sum(map(one_run, range(N_RUNS))), -1, 0)
     figures = np.stack(
         [n_trusted / n_trusted[0, 0], promised / n_trusted, n_right / n_trusted], axis=-1
     )

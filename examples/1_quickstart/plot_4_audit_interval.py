@@ -17,9 +17,8 @@ from chary.audit import draw, interval, sequence
 data = load_breast_cancer(as_frame=True)
 rule = (data.data["mean area"] < 600).astype(int)  # 1 is benign
 right = (rule == data.target).to_numpy()
-rows = draw(
-    np.zeros(len(right), dtype=bool), 200, random_state=0
-)  # in the order in which they are looked at
+# In the order in which they are looked at.
+rows = draw(np.zeros(len(right), dtype=bool), 200, random_state=0)
 
 # %%
 # In life the truth (dotted) is not known; the audit is all there is.

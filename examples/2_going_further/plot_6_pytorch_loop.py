@@ -40,9 +40,8 @@ for step in range(n_steps):
     rows, unlabeled = torch.randint(100, (32,)), torch.randint(150, len(images), (32,))
     logits, head_logits = network(images[rows], images[unlabeled])  # chary
     loss = cross_entropy(logits[:32], digits[rows])
-    loss += ensemble_loss(head_logits[:32], digits[rows]) + diversity_loss(
-        head_logits[32:]
-    )  # chary
+    # Chary.
+    loss += ensemble_loss(head_logits[:32], digits[rows]) + diversity_loss(head_logits[32:])
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -122,9 +122,8 @@ def test_accepted_error_holds_under_biased_training_labels():
 
 def test_a_chance_just_as_small_as_asked_for_is_small_enough():
     pool = np.linspace(0, 1, 11)
-    assert (
-        accept_threshold([1.0], [True], pool, 0.6, 0.5).n_accepted == 11
-    )  # 0.4 is 0.8 of the risk
+    # 0.4 is 0.8 of the risk.
+    assert accept_threshold([1.0], [True], pool, 0.6, 0.5).n_accepted == 11
 
 
 def test_fifty_right_rows_accept_all_at_five_six_and_seven_percent():
@@ -234,9 +233,8 @@ def audit_with(confidence, error):
 def test_rows_are_accepted_from_a_confidence_on_as_files_show_it():
     labeled = np.array([True, False, False, False, False])
     confidence = np.array([1.0, 0.60906, 0.6091, 0.7, 0.2])
-    confirmed = np.array(
-        [True, True, True, False, True]
-    )  # the model would not give the fourth label again
+    # The model would not give the fourth label again.
+    confirmed = np.array([True, True, True, False, True])
     audited = np.append(np.linspace(0.7, 1, 40), 0.6091)
     found = acceptable(audit_with(audited, 0.1), labeled, confidence, confirmed)
     assert found.tolist() == [True, True, True, False, False]

@@ -48,9 +48,8 @@ def test_a_draw_in_steps_is_the_draw_at_once(tmp_path, seed):
 def test_a_sheet_of_another_draw_grows_by_rows_that_it_has_not(tmp_path):
     path, own = tmp_path / "s.csv", np.arange(100, 110)
     with path.open("wb") as file:
-        write_audit(
-            TABLE, "y", LABELS, own, file
-        )  # of an older version, which did not say its seed
+        # Of an older version, which did not say its seed.
+        write_audit(TABLE, "y", LABELS, own, file)
     drawn(path, 40)
     found = numbers(path)
     assert found[:10] == own.tolist()

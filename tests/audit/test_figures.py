@@ -270,9 +270,8 @@ def test_whoever_was_told_when_to_stop_is_promised_what_holds_at_any_moment(wron
     assert planned == score(correct[~skipped], skipped=1, population=500)
     low, high = sequence(correct, 500, skipped=skipped)
     assert stopped == planned._replace(low=low[29], high=high[29], at_least=low[29])
-    assert (
-        high[29] < high[28] if wrong_each == 5 else low[29] > low[28]
-    )  # the last answer counts, too
+    # The last answer counts, too.
+    assert high[29] < high[28] if wrong_each == 5 else low[29] > low[28]
 
 
 def rows(both, b, c, none):

@@ -502,9 +502,8 @@ def test_columns_that_tell_the_label_are_not_on_the_sheet_unless_shown(table, tm
     drawn(frame, ["rule"], tmp_path / "t.csv", 20, confidence="sure", show=["why"])
     assert "why" in pl.read_csv(tmp_path / "t.csv").columns
     few = frame.select("code", "rule")
-    assert (
-        drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()
-    )  # nothing else to label a row by
+    # Nothing else to label a row by.
+    assert drawn(few, ["rule"], tmp_path / "u.csv", 20)[0].hidden == ()
 
 
 @pytest.fixture(name="tickets")

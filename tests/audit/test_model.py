@@ -350,9 +350,8 @@ def test_rows_skipped_where_the_model_is_sure_and_wrong_cannot_be_accepted():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2_000, 2))
     shown = X[:, 0] > 0
-    hard = ~shown & (
-        X[:, 1] > 0.5
-    )  # the model says no with the same confidence as in the rest of that side
+    # The model says no with the same confidence as in the rest of that side.
+    hard = ~shown & (X[:, 1] > 0.5)
     truth = np.where(shown | hard, "yes", "no")
     labels = encode(
         np.where(np.arange(2_000) < 100, np.where(shown, "yes", "no").astype(object), None)

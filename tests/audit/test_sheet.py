@@ -472,9 +472,8 @@ def test_what_a_sheet_says_of_its_origin_is_read_back():
         assert read_origin(a_sheet(origin)) == origin
         stopped = with_origin(a_sheet(origin), "stopped_when_enough", True)
         assert read_origin(stopped) == origin._replace(stopped_when_enough=True)
-    assert (
-        read_origin(a_sheet(ORIGIN._replace(seed=-1))).seed is None
-    )  # an edited one, which draws nothing
+    # An edited one, which draws nothing.
+    assert read_origin(a_sheet(ORIGIN._replace(seed=-1))).seed is None
 
 
 # -- Tokens

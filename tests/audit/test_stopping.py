@@ -20,9 +20,8 @@ def test_the_interval_is_that_of_the_sequence_and_is_shown_every_fifth_row():
     assert said.startswith("The interval is shown after 5 rows")
     assert not reached
     assert [len(limits) for limits in watch.limits([""] * 40)] == [0, 0]
-    assert (
-        len(watch.limits(["a"] * 39 + ["?"])[0]) == 40
-    )  # all of them: there is no single answer to hide
+    # All of them: there is no single answer to hide.
+    assert len(watch.limits(["a"] * 39 + ["?"])[0]) == 40
 
 
 def test_it_says_when_the_interval_is_as_narrow_as_asked_for():

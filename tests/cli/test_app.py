@@ -82,9 +82,8 @@ def test_a_real_ctrl_c_ends_the_process(table):
         f"l.label_table = {slow}; sys.exit(chary.cli.main())"
     )
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
-    heeded = partial(
-        signal.signal, signal.SIGINT, signal.SIG_DFL
-    )  # a shell's background jobs ignore it
+    # A shell's background jobs ignore it.
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     options = {
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
@@ -244,9 +243,8 @@ def test_a_closed_terminal_is_exit_code_129(table):
         "import os, sys, chary.labelling as l, chary.cli; "
         f"l.label_table = {closed}; sys.exit(chary.cli.main())"
     )
-    heeded = partial(
-        signal.signal, signal.SIGHUP, signal.SIG_DFL
-    )  # ignored where the tests were started by nohup
+    # Ignored where the tests were started by nohup.
+    heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
     command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heeded, check=False)
     assert (done.returncode, done.stderr) == (

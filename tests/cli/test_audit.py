@@ -378,9 +378,8 @@ def test_a_class_without_a_key_is_named(tmp_path, run, keys):
     path = tmp_path / "wide.csv"
     pl.DataFrame({"x": range(n), "y": labels}).write_csv(path)
     assert run("audit", "draw", path, "-t", "y", "-k", 4)[0] == 0
-    keys(
-        "2nnnq", typed="class 39|class 99|unlabelled"
-    )  # further classes have no key: their names are typed
+    # Further classes have no key: their names are typed.
+    keys("2nnnq", typed="class 39|class 99|unlabelled")
     assert run("audit", "fill", tmp_path / "wide.audit.csv")[0] == 0
     found = (
         pl.read_csv(tmp_path / "wide.audit.csv", infer_schema=False)["y"].fill_null("").to_list()

@@ -153,9 +153,8 @@ def test_nothing_is_overwritten_without_force(table, run):
     assert re.search(
         r"customers.labeled.csv and .*customers.report.html exist already; pass --force", err
     )
-    assert (
-        "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]
-    )  # of two faults the first
+    # Of two faults the first.
+    assert "did you mean 'churn'?" in run("label", table, "-t", "chrun")[2]
     assert run("label", table, "-t", "churn", "--force", *QUICK)[0] == 0
     assert report.read_text() != "mine"
 

@@ -41,9 +41,8 @@ def test_it_ends_in_a_picture(
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         if "lightning" in imported:
-            warnings.simplefilter(
-                "ignore"
-            )  # it warns of itself: few workers, names that PyTorch deprecates
+            # It warns of itself: few workers, names that PyTorch deprecates.
+            warnings.simplefilter("ignore")
         runpy.run_path(str(script), run_name="__main__")
     (number,) = plt.get_fignums()
     figure = plt.figure(number)

@@ -740,9 +740,8 @@ def test_hostile_labels_make_no_formula_and_change_no_cell(benign):
         write_table(outcome.table, outcome.added_columns, buffer)
         written = pl.read_csv(buffer.getvalue(), infer_schema=False, has_header=False)
         header = [*outcome.table.frame.columns, *outcome.added_columns]
-        header[0] = header[0].removeprefix(
-            "\ufeff"
-        )  # at the start of a file it is a byte-order mark
+        # At the start of a file it is a byte-order mark.
+        header[0] = header[0].removeprefix("\ufeff")
         assert [written.row(0)[0].removeprefix("\ufeff"), *written.row(0)[1:]] == header, seed
         width = outcome.table.frame.width
         for j, name in enumerate(outcome.table.frame.columns):

@@ -56,9 +56,8 @@ def test_labels_are_those_of_the_table_without_them(
     paths, ending, in_parts, quick_learners, capsys, monkeypatch
 ):
     monkeypatch.setattr(Source, "exceeds", lambda self, memory: in_parts)
-    monkeypatch.setattr(
-        "chary.labelling.score._BLOCK_ROWS", 16
-    )  # some blocks hold blank rows alone
+    # Some blocks hold blank rows alone.
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 16)
     for name in ("plain", "blank"):
         assert main(["label", str(paths / f"{name}.{ending}"), "-t", "y", "--json"]) == 0
     plain, blank = (
@@ -116,9 +115,8 @@ def test_a_frame_keeps_its_rows(quick_learners):
 
 
 def test_predicted_files_have_them_in_place(paths, quick_learners, capsys, monkeypatch):
-    monkeypatch.setattr(
-        "chary.labelling.score._BLOCK_ROWS", 2
-    )  # the first block holds blank rows alone
+    # The first block holds blank rows alone.
+    monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 2)
     assert main(["label", str(paths / "plain.csv"), "-t", "y"]) == 0
     for name in ("plain", "blank"):
         for ending in ("csv", "jsonl"):

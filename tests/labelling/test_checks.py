@@ -64,9 +64,8 @@ def test_swapped_labels_are_found_and_their_rows_are_named():
     listed = found.rows[suspect_labels(found)]
     assert len(set(listed) & set(swapped)) >= 6
     assert set(listed) <= set(np.flatnonzero(y != truth))
-    np.testing.assert_allclose(
-        (found.probability + found.given_probability)[~found.correct], 1
-    )  # two classes
+    # Two classes.
+    np.testing.assert_allclose((found.probability + found.given_probability)[~found.correct], 1)
     np.testing.assert_allclose(
         found.probability[found.correct], found.given_probability[found.correct]
     )

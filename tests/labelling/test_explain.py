@@ -274,9 +274,8 @@ def test_of_a_text_the_words_that_decide_are_named_and_not_the_greeting():
     assert not any("support" in said or "Dear" in said for said in why)
     empty = pl.DataFrame({"text": [None, "..."]}, schema={"text": pl.String})
     X = result.model[0].transform(empty)
-    said = result.explainer.cells(
-        X, np.array([0, 1]), empty, np.ones((2, 1))
-    )  # no word is there to be named
+    # No word is there to be named.
+    said = result.explainer.cells(X, np.array([0, 1]), empty, np.ones((2, 1)))
     assert [[cell.column for cell in row] for row in said] == [["text"], ["text"]]
 
 

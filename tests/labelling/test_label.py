@@ -124,9 +124,8 @@ def test_a_class_prior_is_met_kept_and_saved(result, tmp_path):
             target="y", seed=3, learner="linear", class_prior={names[0]: 0.8, names[1]: 0.2}
         ),
     )
-    assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(
-        told.codes
-    )  # of all rows, given labels included
+    # Of all rows, given labels included.
+    assert abs(np.mean(told.codes == 1) - 0.2) < 1 / len(told.codes)
     assert told.prior.told
     assert not result.prior.told
     save_model(told.model, tmp_path / "m.chary")
@@ -316,7 +315,7 @@ def test_a_class_that_only_the_audit_found_is_learned(tmp_path, new):
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
     seen, nothing = [], HeldOut(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
     monkeypatch.setattr(
-        "chary.labelling.learn.held_out",
+        "chary.labelling.learn.hold_out",
         lambda model, X, labels, **rest: seen.append(labels) or nothing,
     )
     label_table(

@@ -156,9 +156,8 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
         for m in (model, plain)
     )
     assert right > before
-    assert (
-        right >= np.mean(codes[100:] == 0) - 0.01
-    )  # as good as the most frequent class, if nothing can be known
+    # As good as the most frequent class, if nothing can be known.
+    assert right >= np.mean(codes[100:] == 0) - 0.01
     assert fit_learner(X, labels, strong, aim="balanced").choice.lean == 0
     assert fit_learner(X, labels, strong, class_prior={"a": 0.5, "b": 0.5}).choice.lean == 0
     telling = np.column_stack([codes, codes]) + X[:, :2] / 4
@@ -249,9 +248,8 @@ def test_a_column_whose_values_end_where_the_labels_do_is_left_out_and_says_why(
         number["note"]
         == "100% of the other rows lie where no label is, so what it says of them cannot be learned"
     )
-    assert (
-        result.summary["diagnosis"]["shifts"][0]["name"] == "number"
-    )  # what differs is still told
+    # What differs is still told.
+    assert result.summary["diagnosis"]["shifts"][0]["name"] == "number"
     right = [
         np.mean(found.frame["chary_label"].to_numpy()[~labeled] == truth[~labeled])
         for found in (result, chary.label(frame, target="y", learner="mixed", seed=0))

@@ -318,9 +318,8 @@ def test_a_file_that_kills_its_workers_is_given_up(predictor, tmp_path, rows, mo
 def test_what_is_interrupted_is_taken_back(predictor, tmp_path, rows, monkeypatch):
     tasks = files(tmp_path, rows, n=4, n_rows=1_000)
     monkeypatch.setattr("chary.labelling.score._BLOCK_ROWS", 100)
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # Polars has put one of its own in place
+    # Polars has put one of its own in place.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     told = []
 
     def interrupt(task, rows, share):

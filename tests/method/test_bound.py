@@ -67,9 +67,8 @@ def brute_force(votes, posterior, index, j, thetas):
     gammas = gammas[gammas > 0]
     between = (v >= thetas[:, None, None]) & (v < gammas[:, None])  # (T, G, n)
     kappa = (p * v[:, None])[index == j].sum(axis=0)  # (C,)
-    value = (
-        between @ p + np.maximum(0, kappa - between @ (p * v[:, None])) / gammas[:, None]
-    )  # (T, G, C)
+    # (T, G, C)
+    value = between @ p + np.maximum(0, kappa - between @ (p * v[:, None])) / gammas[:, None]
     value[thetas[:, None] > gammas] = np.inf
     bound = np.delete(value.min(axis=1), j, axis=1).sum(axis=1)
     return bound, ((index == j) & (v >= thetas[:, None])).sum(axis=1)
@@ -130,9 +129,8 @@ def test_the_search_equals_brute_force():
 
 def test_bound_equals_a_linear_programme():
     for problem in problems(80, max_rows=12, max_classes=4, seed=1):
-        votes, posterior = (
-            dyadic(values, 12) for values in problem
-        )  # the solver drops weights below 1e-9
+        # The solver drops weights below 1e-9.
+        votes, posterior = (dyadic(values, 12) for values in problem)
         used = TransductiveBound().accept(a_vote(votes, posterior)).used
         value = linear_programme(votes, posterior, votes.argmax(axis=1), used["thresholds"])
         assert used["bound"] * len(votes) == pytest.approx(value, rel=1e-7, abs=1e-7)
@@ -227,9 +225,8 @@ def test_float32_rounding_beyond_the_unit_interval_is_forgiven():
 
 def test_row_order_is_irrelevant_to_the_last_bit_of_long_sums():
     rng = np.random.default_rng(6)
-    votes = softmax(
-        rng.integers(0, 4, (500, 3)), axis=1
-    )  # a few distinct votes, every posterior its own
+    # A few distinct votes, every posterior its own.
+    votes = softmax(rng.integers(0, 4, (500, 3)), axis=1)
     posterior = rng.random((500, 3))
     orders = [rng.permutation(500) for _ in range(20)]
     results = [

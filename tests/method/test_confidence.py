@@ -169,9 +169,8 @@ def test_t_similarity_is_never_above_1_by_rounding():
 
 
 def test_probabilities_above_1_by_rounding_give_no_confidence_above_1():
-    certain = np.array(
-        [[1.0, 2e-8], [1 + 2**-52, 0.0]]
-    )  # as softmax in float32 gives them, and in float64
+    # As softmax in float32 gives them, and in float64.
+    certain = np.array([[1.0, 2e-8], [1 + 2**-52, 0.0]])
     heads = np.stack([certain, certain], axis=1)
     assert t_similarity(heads).tolist() == [1, 1]
     assert (t_similarity(heads, per_class=True) <= 1).all()
@@ -267,9 +266,8 @@ def test_what_each_class_is_worth_in_each_confidence():
     assert_allclose(scores_of(probs, "margin").class_confidence, [[0.3, 0, 0], [0, 0, 0.4]])
     own = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.1]])  # numbers that somebody else made
     assert_array_equal(scores_of(probs, own).confidence, [0.7, 0.5])
-    certain = np.tile(
-        [[[1.0, 1e-7]]], (2, 3, 1)
-    )  # a little more than one in all, as float32 gives it
+    # A little more than one in all, as float32 gives it.
+    certain = np.tile([[[1.0, 1e-7]]], (2, 3, 1))
     assert_array_equal(scores_of(certain[:, 0], "t_similarity", certain).confidence, 1)
 
 

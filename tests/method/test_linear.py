@@ -143,10 +143,11 @@ def test_loss_and_gradient(seed):
     rng = np.random.default_rng(seed)
     W = rng.normal(size=model.coef_.T.shape)
     assert model.loss(W) == close_to(problem.loss(W), 1e-10)
+    # The loss is quadratic: central differences have no bias.
     step, numeric = (
         1e-3,
         np.empty_like(W),
-    )  # the loss is quadratic: central differences have no bias
+    )
     for index in np.ndindex(W.shape):
         shift = np.zeros_like(W)
         shift[index] = step
@@ -267,9 +268,8 @@ def test_a_loss_just_below_the_tight_constant_is_not_convex():
     for n_heads in [2, 5]:
         above, below = uncovered(n_heads, 1 + 1e-9), uncovered(n_heads, 1 - 1e-9)
         asked = above.fit().assumption_holds().smallest_lambda
-        assert above.lambdas[0] == close_to(
-            asked / (n_heads + 1), 1e-8
-        )  # M + 1 may be 1, and no less
+        # M + 1 may be 1, and no less.
+        assert above.lambdas[0] == close_to(asked / (n_heads + 1), 1e-8)
         assert above.fit().strictly_convex()
         assert np.linalg.eigvalsh(above.hessian())[0] > 0
         assert not below.fit().strictly_convex()
@@ -399,9 +399,8 @@ def test_a_minimiser_can_meet_the_condition_of_the_theorem_outside_the_assumptio
     """d = 1, M = 2: the determinant (lambda_1 + A)(lambda_2 + A) - B^2 is small and positive."""
     X = np.array([1.0, -1, 1, -1, 1, -1])[:, None]
     problem = Problem(X, np.array([1, 0, -1, -1, -1, -1]), 10.0, np.array([1.0, 50.0]))
-    model = LinearDiverseEnsemble(2, 10.0, [1.0, 50.0]).fit(
-        problem.X, problem.y
-    )  # no warning: a minimum
+    # No warning: a minimum.
+    model = LinearDiverseEnsemble(2, 10.0, [1.0, 50.0]).fit(problem.X, problem.y)
     bound = model.lower_bound()
     assert np.linalg.eigvalsh(problem.hessian())[0] > 0
     assert model.strictly_convex()

@@ -84,9 +84,8 @@ def test_every_gradient_agrees_with_finite_differences(problem):
     """Differentiate along the imaginary axis, which cancels no digits: f'(x) = Im f(x + ih) / h."""
     network, X, codes, weights, gamma = problem
     _, gradient = loss_and_flat_gradient(*problem)
-    features = features_of(
-        network, network.params, X
-    )  # frozen for the ensemble: its gradient stops there
+    # Frozen for the ensemble: its gradient stops there.
+    features = features_of(network, network.params, X)
     step = 1e-20
     differences = np.empty_like(gradient)
     for i in range(len(differences)):
@@ -115,9 +114,8 @@ def test_the_ensemble_leaves_the_backbone_alone(problem, seed):
         assert_array_equal(after[:-n_heads_params], before[:-n_heads_params])
     head_columns = slice(network.n_classes)
     for one, other in zip(network.layers(before)[-1], network.layers(other_heads)[-1], strict=True):
-        assert_array_equal(
-            one[..., head_columns], other[..., head_columns]
-        )  # the prediction head's own
+        # The prediction head's own.
+        assert_array_equal(one[..., head_columns], other[..., head_columns])
 
 
 def test_the_ensemble_alone_gives_the_backbone_a_zero_gradient():

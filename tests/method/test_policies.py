@@ -88,9 +88,8 @@ def test_curriculum_accepts_saturated_rows_together():
 def test_curriculum_tells_neighbouring_float32_confidences_apart():
     low = np.float32(0.5)
     confidence = np.array([low, np.nextafter(low, np.float32(1))])
-    accepted, used = Curriculum(0.9).accept(
-        a_round(confidence)
-    )  # the quantile is nearer to the lower one
+    # The quantile is nearer to the lower one.
+    accepted, used = Curriculum(0.9).accept(a_round(confidence))
     assert confidence[0] < np.float64(used["threshold"]) < confidence[1]
     assert accepted.tolist() == [False, True]
 
@@ -150,9 +149,8 @@ def test_rising_share_keeps_at_most_max_rows_spread_over_each_class():
     assert np.bincount(prediction[few]).tolist() == [45, 5]
     assert not np.any(few & ~all_rows)
     kept = np.flatnonzero(few & ~prediction)
-    assert (
-        kept.max() == np.flatnonzero(all_rows & ~prediction).max()
-    )  # the surest row, then every fourth
+    # The surest row, then every fourth.
+    assert kept.max() == np.flatnonzero(all_rows & ~prediction).max()
     assert set(np.diff(np.searchsorted(np.flatnonzero(all_rows & ~prediction), kept))) == {4}
     lonely = (
         RisingShare(1, 1, max_rows=10)

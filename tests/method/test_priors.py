@@ -88,9 +88,8 @@ def test_the_offset_is_that_of_the_unlabelled_rows_and_scores_are_not_worked_out
     labels = Labels(CLASSES, np.array([0, 0, 0, 1, -1, -1, -1, -1]), np.arange(8) < 4)
     scores = np.array([[0.0, -3.0], [0.0, -1.0], [0.0, 1.0], [0.0, 2.0]])  # of the last four
     prior = ClassPrior.of([0.5, 0.5], labels)
-    np.testing.assert_allclose(
-        prior.unlabeled_shares, [0.25, 0.75]
-    )  # four of eight in all, and three are labelled
+    # Four of eight in all, and three are labelled.
+    np.testing.assert_allclose(prior.unlabeled_shares, [0.25, 0.75])
     offset = prior.offset(lambda: scores)
     np.testing.assert_array_equal(offset, align(scores, [0.25, 0.75]))
     assert (scores + offset).argmax(axis=1).tolist() == [0, 1, 1, 1]

@@ -321,9 +321,8 @@ def test_a_class_prior_rules_every_round_and_the_predictions():
     model.policy = recorder
     model.fit(X, y)
     unlabeled = y == -1
-    expected = len(y) * np.array([0.6, 0.2, 0.2]) - np.bincount(
-        y[~unlabeled]
-    )  # of all rows, less those given
+    # Of all rows, less those given.
+    expected = len(y) * np.array([0.6, 0.2, 0.2]) - np.bincount(y[~unlabeled])
     assert np.abs(np.bincount(recorder.rounds[0].prediction) - expected).max() < 1
     assert np.abs(np.bincount(model.predict(X[unlabeled])) - expected).max() < 1
     np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))

@@ -44,9 +44,8 @@ def problem(n_classes, missing, n=90, d=5):
     codes = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int) + (n_classes > 2) * (X[:, 3] > 0.5)
     if missing:
         X[rng.random(X.shape) < 0.15] = np.nan
-        X[:, 4] = np.where(
-            rng.random(n) < codes / n_classes, np.nan, 1.0
-        )  # whether it is missing is all it says
+        # Whether it is missing is all it says.
+        X[:, 4] = np.where(rng.random(n) < codes / n_classes, np.nan, 1.0)
     return X, np.array(["no", "yes", "perhaps"])[codes]
 
 

@@ -168,9 +168,8 @@ def test_labels_worth_a_second_look_are_a_question_and_escaped(result):
         "rows": labeled,
     }
     doubted = HeldOut(np.full(k, "<b>yes"), np.zeros(k, dtype=bool), np.ones(k), **far)
-    many = HeldOut(
-        *(np.tile(value, 4) for value in doubted)
-    )  # as many as it takes to be asked about
+    # As many as it takes to be asked about.
+    many = HeldOut(*(np.tile(value, 4) for value in doubted))
     cell = Cell("a<i>", 1.0, "a<i> = </td>")
     page = page_of(replace(result, held_out=many, reasons={int(result.next_rows[0]): [cell]}))
     section = page.split('id="second_look"')[1].split("<h2")[0]

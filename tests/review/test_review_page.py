@@ -13,9 +13,8 @@ def test_rows_come_by_rising_confidence_and_closed_ones_are_passed_over(labelled
     first, second, third = doubtful.order[:3].tolist()
     assert doubtful.to_check([second], None).tolist() == [first, *doubtful.order[2:].tolist()]
     assert doubtful.to_check([second], first + 1)[0] == third
-    assert (
-        doubtful.to_check([second], int(doubtful.order[-1]) + 1)[0] == first
-    )  # from the start again
+    # From the start again.
+    assert doubtful.to_check([second], int(doubtful.order[-1]) + 1)[0] == first
 
 
 def test_an_opinion_is_that_of_the_model(labelled):

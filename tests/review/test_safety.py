@@ -88,9 +88,8 @@ def test_nothing_is_shown_without_the_cookie(stranger, path):
     stranger.cookies.set(f"chary_{PORT}", "x")
     refused(stranger.get(path))
     stranger.cookies.clear()
-    refused(
-        stranger.get(path, headers={"cookie": f"chary_{PORT}={TOKEN}"})
-    )  # the token is no cookie
+    # The token is no cookie.
+    refused(stranger.get(path, headers={"cookie": f"chary_{PORT}={TOKEN}"}))
 
 
 def test_another_server_of_this_machine_has_another_cookie(safety):

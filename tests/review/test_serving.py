@@ -91,8 +91,7 @@ def test_it_listens_at_this_machine_alone_and_says_when_a_port_is_taken():
         host, port = bound.getsockname()
         assert host == "127.0.0.1"
         with socket.create_connection((host, port), timeout=10), bound.accept()[0] as taken:
-            assert taken.getsockopt(
-                socket.IPPROTO_TCP, socket.TCP_NODELAY
-            )  # answers are sent without delay
+            # Answers are sent without delay.
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         with pytest.raises(TableError, match=f"Port {port} cannot be used"):
             _bind(port)

@@ -181,9 +181,8 @@ def test_nothing_is_said_of_accuracy_before_the_planned_size(browser, animals):
     assert (
         "being audited" in browser.post("/api/review", 400, row=row["row"], answer="dog")["error"]
     )
-    assert (
-        browser.get(f"/api/review?row={row['row']}")["row"] is None
-    )  # nor is an opinion shown of it
+    # Nor is an opinion shown of it.
+    assert browser.get(f"/api/review?row={row['row']}")["row"] is None
     browser.wait()
 
 

@@ -105,9 +105,8 @@ def test_errors_stand_against_gamma_and_the_papers_curve_beside_its_formula():
     assert tsim.get_ydata() == pytest.approx([0, 5, 10, 15, 20])
     assert share.get_label() == "class share of T-similarity"
     axes = first.figure.axes
-    assert (
-        len(axes) == 6 * 2
-    )  # two kinds of bins and the paper's formula, two labellings; two data sets
+    # Two kinds of bins and the paper's formula, two labellings; two data sets.
+    assert len(axes) == 6 * 2
     ours, _, paper = axes[8].lines
     assert ours.get_ydata() == pytest.approx([30] * 5)
     assert list(paper.get_ydata()) == list(

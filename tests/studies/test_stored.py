@@ -81,9 +81,8 @@ def test_pytorch_is_imported_only_for_the_studies_that_need_it(monkeypatch):
         ValueError, match=r"The study deep needs PyTorch: pip install 'chary\[torch\]'\."
     ):
         find_study("deep")
-    monkeypatch.setattr(
-        studies, "import_module", absent("chary.torch.other")
-    )  # a mistake of ours is not hidden
+    # A mistake of ours is not hidden.
+    monkeypatch.setattr(studies, "import_module", absent("chary.torch.other"))
     with pytest.raises(ModuleNotFoundError, match=r"chary\.torch\.other"):
         find_study("deep")
 

@@ -226,9 +226,8 @@ def test_means_are_over_the_seeds_that_all_methods_have(results):
 def test_the_grid_has_every_table_way_and_seed_that_is_wanted():
     cells = TABLES.cells()
     by_method = Counter(cell.method for cell in cells)
-    assert (
-        by_method["auto"] == by_method["logistic"] == 5 * (3 * 20 - 2)
-    )  # two tables have no group
+    # Two tables have no group.
+    assert by_method["auto"] == by_method["logistic"] == 5 * (3 * 20 - 2)
     assert by_method["report"] == 2 * 58
     assert by_method["auto-shares"] == 2 * 38  # where labels are biased
     assert by_method["auto-shares-5"] == 18  # where they come from one group

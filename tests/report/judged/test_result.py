@@ -61,9 +61,8 @@ def test_a_truth_in_another_order_is_aligned_by_its_index(tickets):
     numbered = truth.reset_index(drop=True)
     whole = pl.DataFrame(frame.to_dict("list"))
     assert chary.judge(whole, "rule", numbered.sort_values()).accuracy == expected
-    twice = frame.set_axis(
-        [0, 1] * 100
-    )  # as it stands beside the frame: each row is known by its place
+    # As it stands beside the frame: each row is known by its place.
+    twice = frame.set_axis([0, 1] * 100)
     assert chary.judge(twice, "rule", truth.set_axis(twice.index)).accuracy == expected
 
 

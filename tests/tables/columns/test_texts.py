@@ -118,9 +118,8 @@ def test_which_texts_are_drawn_depends_on_what_they_are(monkeypatch):
     assert np.array_equal(drawn.learned["topics"], again.learned["topics"])
     assert not np.array_equal(drawn.learned["weights"], COLUMN.learned["weights"])
     shuffled = KIND.find(pl.Series(reviews(40)))
-    assert not np.array_equal(
-        drawn.learned["topics"], shuffled.learned["topics"]
-    )  # not simply the first
+    # Not simply the first.
+    assert not np.array_equal(drawn.learned["topics"], shuffled.learned["topics"])
 
 
 def test_only_frequent_ngrams_are_kept():
@@ -169,9 +168,8 @@ def test_features_are_named_by_words_of_several_rows():
 def test_no_text_is_no_free_text():
     assert KIND.find(pl.Series([1, 2, 3])) is None
     assert KIND.find(pl.Series(["\x00", "\x01", "\x01\x00"] * 9), forced=True) is None
-    assert (
-        as_text(pl.Series("x", ["\x00", "\x01"] * 9)).kind == "text"
-    )  # left out, as it always was
+    # Left out, as it always was.
+    assert as_text(pl.Series("x", ["\x00", "\x01"] * 9)).kind == "text"
     assert as_text(pl.Series("x", [[1], [2]])).kind == "unsupported"
     assert as_text(pl.Series("x", [None, ""])).note == "empty"
 
@@ -234,10 +232,11 @@ def test_a_saved_preparation_reads_the_same(tmp_path):
         TableError, match=r"^Column 'review' holds '.*': 1 of 1 cells .* learned from text"
     ):
         loaded.transform({"review": [[1, 2]], "n": [1]})
+    # A number can be read as text.
     assert loaded.transform({"review": [7], "n": [1]}).shape == (
         1,
         32,
-    )  # a number can be read as text
+    )
 
 
 def test_a_column_that_lacks_something_is_refused():
@@ -453,9 +452,8 @@ def test_order_and_number_of_rows_and_long_ends_do_not_matter():
     for name in ("comments", "Chinese"):
         cells = SAYING[name]
         assert _says_something(_sample_beginnings(cells.reverse()))
-        assert _says_something(
-            _sample_beginnings(pl.concat([cells + f" {word}" for word in SAID]))
-        )  # more than looked at
+        # More than looked at.
+        assert _says_something(_sample_beginnings(pl.concat([cells + f" {word}" for word in SAID])))
     assert _says_something(_sample_beginnings(SAYING["comments"] + " 1" * 10_000))
 
 

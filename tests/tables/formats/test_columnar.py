@@ -44,9 +44,8 @@ def with_another_number(data, number):
     return data[:at] + number + data[at + 1 :]
 
 
-@pytest.mark.parametrize(
-    "number", [b"\x77", b"\x7a"]
-)  # -60, at which Polars ends the process, and 61
+# -60, at which Polars ends the process, and 61.
+@pytest.mark.parametrize("number", [b"\x77", b"\x7a"])
 def test_pages_that_claim_what_they_cannot_hold_are_refused_before_polars_reads_them(
     tmp_path, number
 ):

@@ -137,6 +137,5 @@ def test_merged_cells_of_a_workbook_stay_empty_and_a_note_says_so(tmp_path):
         "Sheet 'one' of t.xlsx has merged cells: the first cell of a range has its value"
         in table.notes[1]
     )
-    assert (
-        len(read_table(workbook(tmp_path, rows, [title])).notes) == 1
-    )  # where the column names were found
+    # Where the column names were found.
+    assert len(read_table(workbook(tmp_path, rows, [title])).notes) == 1

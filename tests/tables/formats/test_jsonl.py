@@ -155,9 +155,8 @@ def test_a_key_that_stands_twice_in_an_object_is_named(tmp_path):
         TableError, match=r"t\.jsonl, line 3: the key 'a' stands twice in one object; keep it once"
     ):
         read_table(path)
-    path.write_text(
-        '{"a": [{"a": 1}, {"a": 2}], "b": ": \\"a\\":"}\n'
-    )  # in objects of their own, or in a text
+    # In objects of their own, or in a text.
+    path.write_text('{"a": [{"a": 1}, {"a": 2}], "b": ": \\"a\\":"}\n')
     assert read_table(path).frame.height == 1
     path.write_text('{"a": [{"a": 1, "k" : 2, "k": 3}]}\n')
     with pytest.raises(TableError, match="line 1: the key 'k' stands twice"):
@@ -184,6 +183,5 @@ def test_many_keys_take_time_that_grows_with_their_number(tmp_path):
     start = perf_counter()
     with pytest.raises(TableError, match="has 60,000 columns"):
         read_table(path)
-    assert (
-        perf_counter() - start < 30
-    )  # two minutes and more, if each key is looked for among all others
+    # Two minutes and more, if each key is looked for among all others.
+    assert perf_counter() - start < 30

@@ -223,10 +223,11 @@ def test_a_far_cell_is_refused_before_the_sheet_is_read():
         sheet.write_row(0, 0, ["x", "y"])
         sheet.write_blank(2**20 - 1, 2**14 - 1, None, book.add_format({"bold": True}))
         sheet.write_row(1, 0, [1, 2])
+    # A format alone takes no room.
     assert read_workbook(buffer.getvalue(), "t", None)[0].shape == (
         1,
         2,
-    )  # a format alone takes no room
+    )
 
     far = repacked(
         buffer.getvalue(), lambda name, data: data.replace(b'<c r="XFD1048576" s="1"/>', FAR_CELL)
@@ -237,9 +238,8 @@ def test_a_far_cell_is_refused_before_the_sheet_is_read():
     ):
         read_workbook(far, "t", None)
     unnamed = repacked(far, lambda name, data: data.replace(b'r="XFD1048576"', b""))
-    assert (
-        read_workbook(unnamed, "t", None)[0].height == 2**20 - 1
-    )  # beside the cell before it in its row
+    # Beside the cell before it in its row.
+    assert read_workbook(unnamed, "t", None)[0].height == 2**20 - 1
 
 
 @needs_excel
