@@ -168,9 +168,7 @@ with atomic_writes([Path(sys.argv[1]) / name for name in "abc"]) as files:
 def test_a_link_that_leads_nowhere_is_not_replaced_unasked(tmp_path):
     path = tmp_path / "a"
     path.symlink_to("nowhere")
-    with pytest.raises(
-        FileExistsError, match="a is a link that leads nowhere; choose another name"
-    ):
+    with pytest.raises(FileExistsError, match="a exists already; choose another name"):
         write_and_close(path)
     assert path.is_symlink()
     write_and_close(path, overwrite=True)
@@ -261,9 +259,7 @@ def test_what_could_not_be_written_is_found_before(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=r"Cannot write in .* \(not a directory\)"):
         probe([tmp_path / "file" / "deep" / "a"])
     for path in (tmp_path / ("n" * 300), tmp_path / ("n" * 300) / "a"):
-        with pytest.raises(
-            OutputError, match=r"'n+\.\.\.' is too long a name for a file; choose a shorter one"
-        ):
+        with pytest.raises(OutputError, match=r"Cannot write in .* \(file name too long\)"):
             probe([path])
     with (
         largest_file(1000),

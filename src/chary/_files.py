@@ -167,15 +167,6 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
 # ---------------------------------------------------------------- paths to read
 
 
-def is_address(path: GivenPath) -> bool:
-    """Tell whether a path is an address on the net.
-
-    >>> is_address("s3://bucket/t.csv"), is_address("C://t.csv"), is_address("in/t.csv")
-    (True, False, False)
-    """
-    return bool(_ADDRESS.match(os.fspath(path)))
-
-
 def is_on_this_machine(path: GivenPath) -> bool:
     """Tell that a path is not an address, a network share or a device.
 
@@ -187,7 +178,7 @@ def is_on_this_machine(path: GivenPath) -> bool:
     [False, False, False]
     """
     text = os.fspath(path).replace("\\", "/")
-    if is_address(text) or text.startswith("//"):
+    if _ADDRESS.match(text) or text.startswith("//"):
         return False
     normal = os.path.normpath(text).replace("\\", "/")
     return not _is_within(normal, (*_SYSTEM_FOLDERS, *_MOUNTED_FOLDERS))
@@ -209,14 +200,8 @@ def why_unreadable(path: GivenPath) -> str | None:
         with open(path, "rb"):
             return None
     except (OSError, ValueError) as error:
-        path_shown = shown(path, 200)
-        if is_address(path):
-            return (
-                f"{path_shown} is an address, and chary reads files; fetch the file first, then "
-                "give its path."
-            )
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        return f"{path_shown} cannot be read ({reason}); check the path."
+        return f"{shown(path, 200)} cannot be read ({reason}); check the path."
 
 
 # ---------------------------------------------------------------- a file without its name yet
@@ -292,19 +277,15 @@ def _refuse_unwritable(path: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise _exists_error(path)
-    if not os.path.isfile(path) and not _is_dead_link(path):
+    is_dead_link = path.is_symlink() and not path.exists()
+    if not os.path.isfile(path) and not is_dead_link:
         raise OutputError(
             f"{path} exists and is not a file, so it cannot be replaced; choose another name."
         )
 
 
-def _is_dead_link(path: Path) -> bool:
-    return path.is_symlink() and not path.exists()
-
-
 def _exists_error(path: Path) -> FileExistsError:
-    words = "is a link that leads nowhere" if _is_dead_link(path) else "exists already"
-    return FileExistsError(f"{path} {words}; choose another name, or allow overwriting it.")
+    return FileExistsError(f"{path} exists already; choose another name, or allow overwriting it.")
 
 
 @contextmanager
@@ -322,11 +303,6 @@ def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> I
 
 def _sentence_on(number: int, paths: Sequence[Path]) -> str:
     """Say what failed and what to do for an error of the system."""
-    if number == errno.ENAMETOOLONG:
-        names = [name for path in paths for name in path.parts]
-        longest = max(names, key=lambda name: len(os.fsencode(name)))
-        return f"{shown(longest, 80)} is too long a name for a file; choose a shorter one."
-
     if _WINDOWS and number == errno.EACCES:
         existing = [path.name for path in paths if os.path.isfile(path)]
         if existing:

@@ -203,9 +203,7 @@ def test_outputs_keep_their_names_and_places(folder, tmp_path):
 
 
 def test_what_is_elsewhere_is_refused():
-    with pytest.raises(
-        TableError, match="is an address, and chary reads files; fetch the file first"
-    ):
+    with pytest.raises(TableError, match="cannot be read"):
         plan_files(["https://example.org/t.csv"], into(None))
 
 

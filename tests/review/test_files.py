@@ -103,7 +103,7 @@ def test_links_are_left_alone(animals, enter):
     )
     row = browser.get("/api/review")["row"]["number"]
     assert (
-        "leads nowhere"
+        "exists already"
         in browser.post("/api/review", 503, row=row, answer="dog", expected="")["error"]
     )
     assert all(one.is_symlink() and not one.exists() for one in (paths.labels, paths.check))

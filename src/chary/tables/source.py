@@ -23,9 +23,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from chary._files import is_address, why_unreadable
+from chary._files import why_unreadable
 from chary._words import Parameter, shown
-from chary.tables.formats import FORMATS, Parquet, look_into
+from chary.tables.formats import Parquet, look_into
 from chary.tables.formats.base import Batch, Format, Reading
 from chary.tables.formats.files import File, state_of
 from chary.tables.frames import from_dataframe
@@ -62,8 +62,6 @@ _BLOCK_BYTES = 64 << 20
 _GROWTH = 3
 # ... and Python, NumPy and Polars themselves take this.
 _BASE_BYTES = 300 << 20
-# A file that can only be read as a whole takes up to this many bytes for each of its own, unpacked.
-_WHOLE_GROWTH = 12
 # Text takes at most this many bytes in memory for each of its own, numbers in JSON lines included.
 _TEXT_GROWTH = 4
 # First rows of a Parquet file, from which the size of all its cells is estimated.
@@ -97,7 +95,7 @@ def open_source(
     ----------
     data : Table, path, sequence of paths, mapping of columns, or data frame
         A data frame of any library that speaks Arrow. A path may be a file of any kind, also one in
-        gzip; a folder, or a pattern such as ``"in/*.csv"``: files of one kind with the same
+        gzip; a folder, or a pattern such as ``"in/*.csv"``: files with the same
         columns, one table in the order of their names; or ``"-"``, standard input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
@@ -192,8 +190,8 @@ def read_table(
     Parameters
     ----------
     path : path, or sequence of paths
-        A file, also one in gzip; a folder, or a pattern such as ``"in/*.csv"``: files of
-        one kind with the same columns, one table in the order of their names; or ``"-"``, standard
+        A file, also one in gzip; a folder, or a pattern such as ``"in/*.csv"``: files with
+        the same columns, one table in the order of their names; or ``"-"``, standard
         input.
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
@@ -367,16 +365,14 @@ class Source:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Read all rows in order, never holding all of them in memory.
 
-        A file of a format that has to be read as a whole is refused if it is too large for that.
-
         Parameters
         ----------
         columns : sequence of str, default=None
             Columns to read, if they exist; None: all.
         """
         if self._is_whole:
-            whole = self._whole or self._read_if_small()
-            yield Batch(_selected(replace(self.table, frame=whole.frame), columns), 1.0)
+            whole = replace(self.table, frame=self.read().frame)
+            yield Batch(_selected(whole, columns), 1.0)
             return
 
         sizes = [max(1, file.size) for file in self.files]
@@ -569,16 +565,6 @@ class Source:
             raise
         self.refuse_changed()
 
-    def _read_if_small(self) -> Table:
-        """Read files as a whole if the memory allows it."""
-        for file in self.files:
-            if file.size * _WHOLE_GROWTH > self.memory:
-                raise TableError(
-                    f"{file.name} is too large to read as a whole; write it as Parquet or CSV, or "
-                    f"raise {Parameter('memory')}."
-                )
-        return self.read()
-
 
 def in_blocks(
     batches: Iterator[Batch], n_rows: int, most_bytes: int = _BLOCK_BYTES
@@ -693,7 +679,7 @@ def _files_of(path: str) -> tuple[list[File], list[str]]:
     if path == STDIN:
         return [File(path)], []
     is_folder = os.path.isdir(path)
-    is_pattern = glob.has_magic(path) and not is_address(path) and not os.path.lexists(path)
+    is_pattern = glob.has_magic(path) and not os.path.lexists(path)
     if is_folder:
         candidates = _paths_in_folder(path)
         refusal = (
@@ -792,13 +778,7 @@ def _joined(tables: Sequence[Table]) -> Table:
 
 
 def _refuse_different(first: Table, table: Table) -> None:
-    """Refuse a table of another format than the first, or with other columns."""
-    if table.format != first.format:
-        first_words = FORMATS[first.format].words
-        words = FORMATS[table.format].words
-        raise TableError(
-            f"{first.name} is {first_words} and {table.name} is {words}; give files of one kind."
-        )
+    """Refuse a table with other columns than the first."""
     first_names = first.frame.columns
     names = table.frame.columns
     different = set(first_names) ^ set(names)

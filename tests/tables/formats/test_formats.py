@@ -55,8 +55,8 @@ def test_a_file_is_what_its_content_says(head, content):
         (b"%PDF-1.7", "a PDF; export"),
         (b"\x80\x04\x95", "a Python pickle, which chary never opens"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
-        (b"\n<!DOCTYPE HTML><p>", "a web page (a download may have failed), not a table"),
-        (b"<?xml version='1.0'?>", "an XML file, not a table"),
+        (b"\n<!DOCTYPE HTML><p>", "a web page or XML (a download may have failed), not a table"),
+        (b"<?xml version='1.0'?>", "a web page or XML (a download may have failed), not a table"),
         (b'[{"a": 1}]', "one JSON array; write it as JSON lines, an object on each line."),
         (b"", "empty; chary needs a header and rows."),
         (gzip.compress(b"", mtime=0), "empty; chary needs a header and rows."),
@@ -71,10 +71,7 @@ def test_what_is_no_table_is_called_by_its_name(head, said):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (
-            "t.parquet",
-            "t.parquet is named as a Parquet file but contains text (if it is a CSV, call it .csv)",
-        ),
+        ("t.parquet", "t.parquet is named as a Parquet file but is none; check how"),
         ("t.XLSX", "t.XLSX is named as an Excel workbook"),
         ("t.jsonl", "t.jsonl is named as JSON lines"),
         ("t.gz", "t.gz is named as a gzip file"),
@@ -84,7 +81,7 @@ def test_text_is_not_taken_for_what_a_name_promises(name, said):
     with pytest.raises(TableError) as caught:
         look(b"a,b\n1,2\n", name)
     assert said in str(caught.value)
-    with pytest.raises(TableError, match="but contains unknown data; check how it was written"):
+    with pytest.raises(TableError, match="but is none; check how it was written"):
         look(b"\x00\x01\x02", name)
     look(gzip.compress(b"a,b"), "t.csv.gz")  # what is in it may be a text table
     look(b"PAR1", name)  # and what is known is read

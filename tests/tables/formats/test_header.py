@@ -88,7 +88,7 @@ def test_the_header_row_can_be_said(tmp_path, made):
     assert read_table(path).frame.columns == ["a", "b", "c"]
     table = read_table(path, header_row=2)
     assert (table.frame.columns, table.read_with) == (NAMES, {"header_row": 2})
-    with pytest.raises(TableError, match=r"Row 99 of .* is not among the first rows"):
+    with pytest.raises(TableError, match=r"Row 99 of .* is empty, or not among the first 50 rows"):
         read_table(path, header_row=99)
 
 

@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 from chary.tables.formats import files as module
+from chary.tables.formats import look_into
 from chary.tables.formats.files import File, opened_zip, packed_stream, refuse_bomb
 from chary.tables.table import TableError
 
@@ -63,26 +64,14 @@ def test_a_damaged_gzip_is_one_sentence():
             from_bytes(damaged, "t.gz")
 
 
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ({}, "is a ZIP archive; unpack it first"),
-        ({"a.csv": DATA}, "is a ZIP archive; unpack it first"),
-        ({"xl/workbook.bin": b"x"}, "is a binary Excel workbook; save it as .xlsx"),
-        ({"mimetype": b"x", "content.xml": b"x"}, "is an OpenDocument file"),
-        (
-            {"[Content_Types].xml": b"x", "word/document.xml": b"x"},
-            "is an office document without a sheet",
-        ),
-    ],
-)
-def test_an_archive_is_a_workbook_or_refused(members, message):
-    with pytest.raises(TableError, match=f"^t.zip {message}"):
+@pytest.mark.parametrize("members", [{}, {"a.csv": DATA}, {"xl/workbook.bin": b"x"}])
+def test_an_archive_is_a_workbook_or_refused(members):
+    with pytest.raises(TableError, match=r"^t.zip is a ZIP archive, or a document of another"):
         of(zipped(members), "t.zip")
-    with pytest.raises(
-        TableError, match=r"^t.gz holds a compressed file, compressed twice; unpack it once"
-    ):
-        of(gzip.compress(zipped(members)), "t.gz")
+    with pytest.raises(TableError, match=r"^t.gz holds an Excel workbook, .* unpack it"):
+        look_into(File("t.gz", data=gzip.compress(zipped(members))))
+    with pytest.raises(TableError, match=r"^t.gz is packed; unpack it first"):
+        look_into(File("t.gz", data=gzip.compress(gzip.compress(DATA))))
     assert of(zipped({"[Content_Types].xml": b"x", "xl/workbook.xml": b"x"}))[0].packed == ""
 
 

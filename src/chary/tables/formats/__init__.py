@@ -36,6 +36,7 @@ _FOREIGN = {
     b"\xff\xff\xff\xff": _ARROW,
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
+    b"\x1f\x8b": _PACKED,  # twice: ``File.unpacked`` has unpacked it once
     b"BZh": _PACKED,
     b"\xfd7zXZ": _PACKED,
     b"\x28\xb5\x2f\xfd": _PACKED,
@@ -45,9 +46,8 @@ _FOREIGN = {
         "a Git LFS pointer, not the file itself; fetch it with git lfs pull"
     ),
 }
-_PAGE = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
+_PAGE = re.compile(rb"\s*<(?:!doctype html|html|head|body|\?xml)", re.IGNORECASE)
 _ARRAY = re.compile(rb"\s*\[\s*[\[{]")
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a]")  # bytes that text does not have
 
 
 def look_into(file: File) -> tuple[File, Format]:
@@ -69,11 +69,9 @@ def look_into(file: File) -> tuple[File, Format]:
     promised = _PROMISED.get(Path(content_name).suffix.lower(), format.name)
     if format.name == "csv" and promised != "csv":
         words = "a gzip file" if promised == GZIP else FORMATS[promised].words
-        content = "text (if it is a CSV, call it .csv)"
-        if _BINARY.search(head):
-            content = "unknown data"
         raise TableError(
-            f"{file.name} is named as {words} but contains {content}; check how it was written."
+            f"{file.name} is named as {words} but is none; check how it was written, and if it is "
+            "a CSV, call it .csv."
         )
     if promised == format.name or file.path is None:
         return file, format
@@ -93,12 +91,11 @@ def _refuse_foreign(head: bytes, name: str) -> None:
             raise TableError(f"{name} is {words}.")
 
     text = head.removeprefix(b"\xef\xbb\xbf")
-    page = _PAGE.match(text)
-    if page is not None:
-        words = "a web page (a download may have failed)"
-        if page[1].startswith(b"?"):
-            words = "an XML file"
-        raise TableError(f"{name} is {words}, not a table; get the CSV or Parquet file itself.")
+    if _PAGE.match(text):
+        raise TableError(
+            f"{name} is a web page or XML (a download may have failed), not a table; get the CSV "
+            "or Parquet file itself."
+        )
     if _ARRAY.match(text):
         raise TableError(
             f"{name} is one JSON array; write it as JSON lines, an object on each line."

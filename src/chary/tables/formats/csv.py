@@ -32,7 +32,6 @@ _WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
 _HEAD_BYTES = 1 << 20  # bytes that tell the delimiter and where the column names are
 _SNIFFED_RECORDS = 200  # records that tell the delimiter
 _DELIMITERS = (",", ";", "\t", "|")
-_LONGEST_NAME = 131_072  # characters of a column name: the limit that the csv module starts with
 
 # The bytes that matter, as numbers.
 _QUOTE = ord('"')
@@ -150,8 +149,7 @@ def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Hea
     records.refuse_binary()
     delimiter = reading.delimiter or records.sniff()
 
-    n_looked_at = max(ROWS, reading.header_row or 0)
-    text = sample[: records.ends[:n_looked_at][-1] + 1].decode()
+    text = sample[: records.ends[:ROWS][-1] + 1].decode()
     newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
     header = None
     # What the csv module cannot read, and quotes in the middle of cells, is refused with its line
@@ -214,11 +212,7 @@ def _column_names(records: _Records, delimiter: str) -> list[str]:
     """Read the column names from the first record."""
     text = records.data[: records.ends[0]].decode()
     try:
-        names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
-        # The limit of the module holds for the process, and any library may have raised it.
-        if max(map(len, names)) > _LONGEST_NAME:
-            raise csv.Error(f"field larger than field limit ({_LONGEST_NAME})")
-        return names
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter))
     except csv.Error as error:
         raise TableError(
             f"{records.where(0)}: no readable column names ({reason(error)}); mend them."

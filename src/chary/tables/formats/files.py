@@ -66,13 +66,8 @@ class File:
         if not head.startswith(_GZIP_MAGIC):
             return self, self.name
 
-        file = replace(self, packed=GZIP)
-        if file.head().startswith((_GZIP_MAGIC, *_ZIP_MAGIC)):
-            raise TableError(
-                f"{self.name} holds a compressed file, compressed twice; unpack it once."
-            )
         name = self.name[:-3] if self.name.lower().endswith(".gz") else self.name
-        return file, name
+        return replace(self, packed=GZIP), name
 
     def chunks(self, size: int | None = None) -> Iterator[tuple[bytes, float, bool]]:
         """Read the content, about ``size`` bytes at a time or all at once.
@@ -108,20 +103,12 @@ class File:
     def _refuse_all_but_workbooks(self) -> None:
         """Refuse a ZIP archive that is not an Excel workbook."""
         with self._raw() as raw, opened_zip(raw, self.name) as archive:
-            members = set(archive.namelist())
-        if "xl/workbook.bin" in members:
-            raise TableError(f"{self.name} is a binary Excel workbook; save it as .xlsx.")
-        if "mimetype" in members and "content.xml" in members:
+            is_workbook = "xl/workbook.xml" in archive.namelist()
+        if not is_workbook:
             raise TableError(
-                f"{self.name} is an OpenDocument file; save the sheet as .xlsx or CSV."
+                f"{self.name} is a ZIP archive, or a document of another program; unpack it, or "
+                "save its table as .xlsx or CSV."
             )
-        if "xl/workbook.xml" in members:
-            return
-        if "[Content_Types].xml" in members:
-            raise TableError(
-                f"{self.name} is an office document without a sheet; chary needs a table."
-            )
-        raise TableError(f"{self.name} is a ZIP archive; unpack it first.")
 
     def _raw(self) -> BinaryIO:
         return io.BytesIO(self.data) if self.path is None else self.path.open("rb")

@@ -49,10 +49,9 @@ def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
     else:
         row = header_row - 1
         if row >= len(texts) or not any(texts[row]):
-            why = "is empty" if row < len(texts) else "is not among the first rows"
             raise TableError(
-                f"Row {header_row} of {name} {why}; pass the row of the column names with "
-                f"{Parameter('header_row')}."
+                f"Row {header_row} of {name} is empty, or not among the first {ROWS} rows; pass "
+                f"the row of the column names with {Parameter('header_row')}."
             )
 
     names = list(rows[row])

@@ -228,7 +228,7 @@ def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str)
         worksheet,
         header_row=None,
         skip_rows=0,
-        n_rows=max(ROWS, header_row or 0),
+        n_rows=ROWS,
         dtypes="string",
     ).to_polars()
     if top.width == 0:
