@@ -290,7 +290,7 @@ def _exists_error(path: Path) -> FileExistsError:
 
 @contextmanager
 def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> Iterator[None]:
-    """Turn errors of the system, perhaps only some, into an ``OutputError``."""
+    """Turn errors of the system, or only those of some ``numbers``, into an ``OutputError``."""
     try:
         yield
     except Exception as error:

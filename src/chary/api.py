@@ -492,6 +492,11 @@ def explain(
     ['x = 0', 'x = 8']
     """
     if isinstance(model, Result):
+        if background is not None or reading:
+            raise TypeError(
+                "A result explains rows of its own table, so it takes no background and no file; "
+                "pass result.model to explain new rows."
+            )
         return _explain_result(model, rows)
     return _explain_new_rows(model, rows, background, reading)
 
@@ -726,7 +731,7 @@ class Result(_Reported):
         return TableModel(self.details.model)
 
     def save(self, path: GivenPath, *, force: bool = False) -> None:
-        """Write the model to ``path``, for ``chary.load`` and commands; ``force`` as in ``report``."""
+        """Write the model to ``path``, for ``chary.load`` and the command line."""
         _write(path, model_bytes(self.details.model), force)
 
     def draw(

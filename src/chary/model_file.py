@@ -302,7 +302,8 @@ def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
 def _unpack(node: Any, arrays: Arrays) -> Any:
     """Turn JSON into the value that it stands for.
 
-    The ``arrays`` are used up, so that no small file makes much of one of them.
+    Each of the ``arrays`` can be used once, so that a small file cannot become a huge model by
+    repeating one.
     """
     if isinstance(node, _Scalar):
         return node

@@ -383,7 +383,7 @@ class Comparison(NamedTuple):
 
     only_first: int  #: answered rows that the first alone gets right
     only_second: int  #: answered rows that the second alone gets right
-    #: That the two err equally often, two-sided, exact; the largest that the skipped rows allow.
+    #: Exact and two-sided, of the two erring equally often; with skipped rows the largest possible.
     p_value: float
     n_skipped: int = 0  #: skipped rows on which either might be right alone
 

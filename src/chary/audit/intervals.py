@@ -159,7 +159,7 @@ def count_interval(
 
 
 def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
-    """Compute the share that is right at least, with this probability.
+    """Compute the lower limit of the share that is right, at a level.
 
     It is the figure to quote if only that is asked for: the one-sided limit of Clopper and Pearson,
     or for a pool of known size the hypergeometric one. Nothing is spent on an upper limit, so it is
@@ -182,6 +182,7 @@ def at_least(correct: int, n: int, population: int | None = None, level: float =
     """
     _check_counts(correct, n, 0, level)
     if population is None:
+        # A two-sided interval of this level leaves 1 - level on either side.
         lower_limit, _ = clopper_pearson(correct, n, 2 * level - 1)
         return float(lower_limit)
     return _fewest(correct, n, population, 1 - level) / population

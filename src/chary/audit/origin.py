@@ -21,7 +21,7 @@ CLASSES = "chary_classes"  # the column of a sheet that holds its origin, in eve
 RANDOM = "random"
 DOUBT = "doubt"
 
-# Keys in a cell of CLASSES. They follow the target, whose value are the classes.
+# Keys of the JSON in column CLASSES. They follow the target, whose value is the list of classes.
 _UNLABELED = "chary_unlabeled"
 _TABLE = "chary_table"
 _READ_WITH = "chary_read_with"
@@ -171,7 +171,7 @@ def _parse_cells(sheet: Table) -> list[dict[str, Any]]:
 
 
 def _as_json(cell: dict[str, Any]) -> str:
-    """Write a cell of CLASSES."""
+    """Write the origin of a sheet as the JSON of a cell."""
     return json.dumps(cell, ensure_ascii=False)
 
 

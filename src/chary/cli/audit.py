@@ -47,6 +47,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
+    # The kind of table to write is for the next command; a sheet is a CSV in any case.
     opened = console.open_table(file, replace(options, format=None))
     target = options.target
     reading = options.target_reading
@@ -55,12 +56,15 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
         table = rows_that_count(opened)
     else:
         source = opened
+        # One unlabelled row is enough: the draw reads the table itself. The labelled rows may take
+        # a third of the memory, as a frame and what is made of it take the rest.
         room = source.memory // 3
-        table = sample_of_table(source, target, 1, **reading, max_bytes=room, checksum=True)
+        table = sample_of_table(source, target, k=1, **reading, max_bytes=room, checksum=True)
 
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
+    # A sheet that is there is enlarged or refused by the draw itself.
     console.require_free([path], force=True)
     make_folders([path])
     drawn = draw_sheet(

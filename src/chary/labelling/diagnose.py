@@ -172,7 +172,7 @@ def diagnose_rows(
         separation=separation,
         coverage=measure_coverage(standardized, is_labeled[rows], rng),
         shifts=feature_shifts(sample, is_labeled[rows], feature_names),
-        class_counts={},
+        class_counts={},  # rows are not asked for their classes here
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
     )

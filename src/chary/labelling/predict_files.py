@@ -285,8 +285,8 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
     name = os.path.realpath(output)
     if name in outputs:
         raise TableError(
-            f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to {output}; "
-            "rename one."
+            f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to "
+            f"{output}; rename one."
         )
     if name in inputs:
         raise TableError(

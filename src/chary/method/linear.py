@@ -255,7 +255,8 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         Let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <= lambda_M
         and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I
         + A - B and lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With equal lambdas
-        that is lambda > lambda_max(B - A), which suffices for unequal ones too.
+        that is lambda > lambda_max(B - A), which suffices for unequal ones too. What is tested is
+        the same said shorter: the smallest eigenvalue of the Hessian is positive.
         """
         check_is_fitted(self)
         B = self._coupling * self._unlabeled_scatter

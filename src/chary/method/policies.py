@@ -172,7 +172,7 @@ class RisingShare(_Checked):
             )
 
     def accept(self, round: Round) -> Decision:
-        """Accept the round's share of each predicted class."""
+        """Accept of each predicted class the most confident rows, the share of this round."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
         share = float((1 - progress) * self.first + progress * self.last)
         thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)

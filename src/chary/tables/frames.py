@@ -225,7 +225,7 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
-    """Convert values for pandas, to a type if it can hold them."""
+    """Convert values for pandas, to ``dtype`` if that can hold them, otherwise as they are."""
     import pandas as pd
 
     is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean

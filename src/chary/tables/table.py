@@ -405,7 +405,7 @@ def composed(text: str) -> str:
 
 
 def all_composed(cells: pl.Series) -> pl.Series:
-    r"""Convert all cells of a column of text as ``composed`` does.
+    r"""Convert texts of a column to the form in which they are compared.
 
     >>> all_composed(pl.Series(["Cafe\u0301", None])).to_list() == ["Caf\u00e9", None]
     True

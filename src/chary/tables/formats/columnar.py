@@ -153,7 +153,7 @@ def _refuse_unsound_pages(content: bytes | Path, name: str) -> None:
     if isinstance(content, bytes):
         is_sound = has_sound_pages(content)
     else:
-        is_sound = _has_sound_pages(content, state_of(content))
+        is_sound = _remember_sound_pages(content, state_of(content))
     if not is_sound:
         raise TableError(
             f"{name} is a damaged Parquet file (it contradicts itself); write it again."
@@ -161,8 +161,8 @@ def _refuse_unsound_pages(content: bytes | Path, name: str) -> None:
 
 
 @lru_cache(maxsize=1000)
-def _has_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
-    """Look at the pages of a file once for each state of it."""
+def _remember_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
+    """Do as ``has_sound_pages``, once as long as the file stays as it is."""
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return has_sound_pages(data)
 

@@ -57,7 +57,8 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
             decoder = codecs.getincrementaldecoder(codec)()
             utf8 = decoder.decode(undecoded + data, is_last).encode()
         is_ascii = is_ascii and data.isascii()
-        yield Chunk(utf8, share, is_last, codec != "utf-8", codec)
+        needs_mark = codec != "utf-8"
+        yield Chunk(utf8, share, last=is_last, bom=needs_mark, encoding=codec)
 
 
 def _codec_of_mark(data: bytes) -> str:
