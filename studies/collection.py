@@ -291,12 +291,14 @@ def table_draw(cell: Cell) -> Draw:
 
 def paper_draw(cell: Cell) -> Draw:
     """Load a data set of the paper as a table, split and labelled as there."""
-    task, data = Task(cell), datasets.load(cell.dataset)
+    task = Task(cell)
+    data = datasets.load(cell.dataset)
     train, test = train_test_rows(data.y, task._seed(0))
-    columns = {f"x{j}": data.X[:, j] for j in range(data.X.shape[1])}
+    columns = {f"x{j}": column for j, column in enumerate(data.X.T)}
     frame = pl.DataFrame(columns).with_columns(pl.lit("?").alias("y"))
     prepared = prepare(Table(frame[train], cell.dataset), "y")
-    classes = np.unique(data.y.astype(str))
-    truth = np.searchsorted(classes, data.y.astype(str))
-    apart = Scored(prepared.preparation.transform(frame[test].drop("y")), truth[test], None)
-    return Draw(cell, prepared.X, truth[train], classes, task.labeled, test=apart)
+
+    classes, truth = np.unique(data.y.astype(str), return_inverse=True)
+    test_features = prepared.preparation.transform(frame[test].drop("y"))
+    test_rows = Scored(test_features, truth[test], None)
+    return Draw(cell, prepared.X, truth[train], classes, task.labeled, test=test_rows)

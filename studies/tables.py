@@ -203,15 +203,23 @@ def self_training(draw: Draw) -> Labelled:
 
 
 def importance_weighted(draw: Draw) -> Labelled:
-    """Logistic regression, each label weighted by the odds that its row would have none."""
+    """Fit a logistic regression to labels weighted by the odds that their rows would have none."""
     start = process_time()
-    labels, scored = draw.labels(draw.audited(0)), draw.scored(draw.audited(0))
-    given, pool = np.flatnonzero(labels.labeled), _pool(draw)
-    is_given = np.repeat([True, False], [len(given), len(pool)])
-    apart = _logistic(draw.seed).fit(draw.X[np.concatenate([given, pool])], is_given)
-    odds = np.exp(-apart.decision_function(draw.X[given]).clip(-50, 50))
+    audited = draw.audited(0)
+    labels = draw.labels(audited)
+    scored = draw.scored(audited)
+    labelled_rows = np.flatnonzero(labels.labeled)
+    pool = _pool(draw)
+
+    # A first model tells labelled rows from the pool.
+    is_labelled = np.repeat([True, False], [len(labelled_rows), len(pool)])
+    both = draw.X[np.concatenate([labelled_rows, pool])]
+    separator = _logistic(draw.seed).fit(both, is_labelled)
+    X = draw.X[labelled_rows]
+    odds = np.exp(-separator.decision_function(X).clip(-50, 50))
+
     weights = np.clip(odds / odds.mean(), _LEAST_WEIGHT, _MOST_WEIGHT)
-    model = _logistic(draw.seed).fit(draw.X[given], labels.codes[given], weights)
+    model = _logistic(draw.seed).fit(X, labels.codes[labelled_rows], weights)
     return _answer(model, labels.classes, draw, scored, scored.X, start)
 
 
