@@ -18,8 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 from torch.nn import functional
 
+from chary._arrays import Floats
 from chary.method import confidence_auroc, iid, selection_biased, t_similarity
-from chary.method.confidence import Floats, MembersMixin
+from chary.method.confidence import MembersMixin
 from chary.method.diverse import class_order_of, content_order
 from chary.method.labels import encode
 from chary.method.network import draw_batches

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chary import RisingShare, SelfTrainingClassifier
+from chary._arrays import Floats
 from chary.method import risk_coverage_curve, t_similarity
-from chary.method.confidence import Floats, max_probability
+from chary.method.confidence import max_probability
 from studies import figures
 from studies.findings import duel, signed, told
 from studies.methods import first_mixture

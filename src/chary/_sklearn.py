@@ -28,6 +28,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 # Weights that are None, one number, or one for each row.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
+from chary._arrays import Array, Mask
+
 __all__ = [
     "HasMethods",
     "Interval",
@@ -58,11 +60,11 @@ class Nodes(NamedTuple):
     values go left.
     """
 
-    feature: NDArray[Any]  # (N,) -1 at a leaf
+    feature: Array  # (N,) -1 at a leaf
     threshold: Floats  # (N,)
-    left: NDArray[Any]  # (N,) number of the child; the root is 0
-    right: NDArray[Any]  # (N,)
-    missing_left: NDArray[np.bool_]  # (N,)
+    left: Array  # (N,) number of the child; the root is 0
+    right: Array  # (N,)
+    missing_left: Mask  # (N,)
     value: Floats  # (N, K); only the values of leaves count
 
 

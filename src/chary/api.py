@@ -17,6 +17,7 @@ from rich.console import Console
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 
+from chary._arrays import Array, Ints
 from chary._files import atomic_write, sole_writer
 from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
@@ -539,7 +540,7 @@ def _explain_new_rows(model: TableModel, rows: Any, background: Any, reading: Fi
 
 
 def _explain(
-    row_explainer: Explainer, X: NDArray[Any], codes: NDArray[np.intp], frame: pl.DataFrame
+    row_explainer: Explainer, X: Array, codes: Ints, frame: pl.DataFrame
 ) -> dict[str, Any]:
     """List labels, the cells that decide them, and how much each column speaks for them."""
     effects = row_explainer.effects(X, codes)  # (n, columns)
@@ -731,7 +732,10 @@ class Result(_Reported):
         return TableModel(self.details.model)
 
     def save(self, path: GivenPath, *, force: bool = False) -> None:
-        """Write the model to ``path``, for ``chary.load`` and the command line."""
+        """Write the model to ``path``, for ``chary.load`` and commands.
+
+        ``force`` overwrites a file that is there.
+        """
         _write(path, model_bytes(self.details.model), force)
 
     def draw(
@@ -827,12 +831,12 @@ class TableModel:
         self.pipeline = pipeline
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Array:
         """The classes as text, in the order of the columns of ``predict_proba``."""
         return self.pipeline.classes_.astype(str)
 
     @same_warnings()
-    def predict(self, data: Any, **reading: Unpack[FileReading]) -> NDArray[Any]:
+    def predict(self, data: Any, **reading: Unpack[FileReading]) -> Array:
         """Predict the label of each row (n,) of ``data``, as text."""
         frame = _table(data, **reading).frame
         return np.asarray(self.pipeline.predict(frame)).astype(str)

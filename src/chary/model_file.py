@@ -32,7 +32,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from chary._arrays import Array
 from chary._files import GivenPath, atomic_write
+from chary._threads import refuse_after_fork
 from chary._words import visible
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.kept_guesses import KeptGuessesClassifier
@@ -52,7 +54,7 @@ _MAX_GROWTH = 64
 # Most features of a model: the trial rows have as many numbers.
 _MAX_FEATURES = 2**20
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Array]
 # Values that JSON holds as they are, but for infinity and NaN. A bool is an int.
 _Scalar = int | float | str | None
 
@@ -146,6 +148,8 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
 
     Each field is checked before anything is used.
     """
+    # Columns are tried out with Polars, which would wait for ever in a forked process.
+    refuse_after_fork()
     try:
         # safetensors refuses a header that is too long or not of its form.
         arrays = safetensors.numpy.load(data)
@@ -277,7 +281,7 @@ def _with_plain_trees(value: Any) -> Any:
         ) from error
 
 
-def _pack_array(array: NDArray[Any], arrays: Arrays) -> Any:
+def _pack_array(array: Array, arrays: Arrays) -> Any:
     """Put an array among ``arrays``; text and objects become codes and their values."""
     name = f"a{len(arrays)}"
     kind = array.dtype.kind
@@ -327,7 +331,7 @@ def _unpack(node: Any, arrays: Arrays) -> Any:
     raise ValueError
 
 
-def _look_up(values: list[Any], codes: NDArray[Any], dtype: str) -> NDArray[Any]:
+def _look_up(values: list[Any], codes: Array, dtype: str) -> Array:
     """Look up the value of each code.
 
     The result is an array of text only if that takes about as much room as the file. NumPy gives
@@ -515,7 +519,7 @@ def _try_out(model: Any) -> None:
                 _require_scores(model.predict_confidence(row), (1,))
 
 
-def _restore_network(params: NDArray[Any], **sizes: Any) -> Network:
+def _restore_network(params: Array, **sizes: Any) -> Network:
     """Build a network from its sizes and all of its numbers."""
     network = Network(**sizes, dtype=params.dtype)
     _require(params.dtype.kind == "f")
@@ -588,7 +592,7 @@ def _refuse_unknown(name: str) -> NoReturn:
     )
 
 
-def _require_scores(scores: NDArray[Any], shape: tuple[int, ...]) -> None:
+def _require_scores(scores: Array, shape: tuple[int, ...]) -> None:
     """Refuse scores of another shape, or that are infinite or missing."""
     _require(scores.shape == shape and np.isfinite(scores).all())
 

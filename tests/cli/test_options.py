@@ -224,6 +224,8 @@ def test_every_hint_says_all_that_was_chosen_and_overwrites_nothing(tmp_path):
 
     told = {"unlabeled": ("to do",), "read_with": {"delimiter": ":", "encoding": "cp1252"}}
     drawn = SheetOrigin("it's", ["a"], **told, tables=("my t.csv",))
+    for name in ("my t.csv", "b.csv"):
+        (tmp_path / name).write_text("x\n1\n")
     sheet = tmp_path / "my t.audit.csv"
     common = {"unlabeled": ("to do",), "delimiter": ":", "encoding": "cp1252"}
     said = audit._next_command(sheet, drawn)

@@ -493,7 +493,7 @@ SMALL = "x,y\n" + "".join(f"{i % 10},{'ab'[i % 10 > 4] if i % 4 else ''}\n" for 
         (
             {"a.csv": SMALL, "b.csv": '{"x": 1}'},
             ".",
-            "a.csv is a text table and b.csv is JSON lines",
+            "a.csv has a column 'y' and b.csv has not",
         ),
         ({"a.csv": SMALL, "b.parquet": "PAR1"}, "*.*", "b.parquet is a damaged Parquet file"),
         ({"a.csv": "x,y\n1,a\n"}, "*.parquet", "No file is called"),

@@ -127,18 +127,18 @@ def test_nothing_is_overwritten_unless_told_to(result, tmp_path):
         (result.rows_to_check, "c.csv"),
     ):
         path = tmp_path / name
-        path.write_text("mine")
+        path.write_text("mine\n1\n")
         with pytest.raises(
             FileExistsError, match=r"exists already; choose another name, or pass force=True"
         ):
             write(path)
-        assert path.read_text() == "mine"
+        assert path.read_text() == "mine\n1\n"
         write(path, force=True)
         assert path.stat().st_size > 100
-    path.write_text("mine")
+    path.write_text("mine\n1\n")
     with pytest.raises(ValueError, match=r"exists already and cannot be enlarged"):
         result.draw(path)
-    assert path.read_text() == "mine"
+    assert path.read_text() == "mine\n1\n"
 
 
 def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp_path):

@@ -29,7 +29,7 @@ def table():
         "age": 40 + 10 * x,
         "score": (z - z.mean()) / z.std(),  # mean 0, scale 1: a number all the same
         "city": rng.choice(["Ulm", "Bonn"], ROWS),
-        "note": [f"free text {i}" for i in range(ROWS)],
+        "note": [f"N-{i:04d}" for i in range(ROWS)],
         "y": [
             ("yes" if x[i] > 0 else "no") if abs(x[i]) > 0.8 and i < 90 else None
             for i in range(ROWS)
@@ -148,7 +148,7 @@ def test_rows_to_label_are_named_by_what_names_them(summary, result):
     assert first["row"] == result.next_rows[0] + 1
     assert next(iter(first["cells"])) == "note"
     assert set(first["cells"]) == {"note", "age", "city", "score"}
-    assert first["cells"]["note"] == f"free text {first['row'] - 1}"
+    assert first["cells"]["note"] == f"N-{first['row'] - 1:04d}"
     assert first["label"] in ("yes", "no")
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
+from chary._arrays import Array, Floats, Mask
 from chary._words import Parameter, shown
-from chary.audit.intervals import Floats
 from chary.tables.table import TableError
 
 # The errors at which a report says what can be accepted, and the level of each statement.
@@ -182,8 +182,8 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
 class Acceptor(NamedTuple):
     """What is known of confidences and right labels, to accept rows at any error."""
 
-    confidence: NDArray[Any]  # (k,) of the audited rows, skipped ones included
-    correct: NDArray[np.bool_]  # (k,) False where skipped
+    confidence: Array  # (k,) of the audited rows, skipped ones included
+    correct: Mask  # (k,) False where skipped
     # Of the rows that the audited ones were drawn from: it fixes the thresholds.
     pool: ConfidenceHistogram
     rest: ConfidenceHistogram  # of the rows of the table that nobody has answered

@@ -12,8 +12,8 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from chary._arrays import Array, Ints, Mask
 from chary._words import Parameter, Step, counted, listed, shown
 from chary.audit.acceptance import ERRORS, LEVEL, Acceptance, Acceptor, nothing_accepted
 from chary.audit.figures import Score, kappa, pair_counts, promised_score
@@ -92,8 +92,8 @@ def _naming_a_class(answers: Mapping[int, str]) -> dict[int, str]:
 class AuditAnswers:
     """A person's answers for random rows, in the order of the draw, up to the last one answered."""
 
-    drawn: NDArray[np.intp]  # (m,) row numbers in the table
-    truth: NDArray[Any]  # (m,) the class that the person gave; None where the row was skipped
+    drawn: Ints  # (m,) row numbers in the table
+    truth: Array  # (m,) the class that the person gave; None where the row was skipped
     n_drawn: int  # rows drawn, those after the last answer included
     # Classes that no label of the table has, and how many rows.
     new_classes: dict[str, int] = field(default_factory=dict)
@@ -111,8 +111,8 @@ class AuditAnswers:
     @classmethod
     def of(
         cls,
-        drawn: NDArray[np.intp],
-        truth: NDArray[Any],
+        drawn: Ints,
+        truth: Array,
         n_drawn: int,
         classes: Sequence[str],
         notes: list[str],
@@ -124,17 +124,17 @@ class AuditAnswers:
         return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
 
     @property
-    def skipped(self) -> NDArray[np.bool_]:
+    def skipped(self) -> Mask:
         """(m,) Rows without an answer: these can bias the figures."""
         return np.array([answer is None for answer in self.truth.tolist()], dtype=bool)
 
     @property
-    def rows(self) -> NDArray[np.intp]:
+    def rows(self) -> Ints:
         """(k,) Row numbers of those with an answer."""
         return self.drawn[~self.skipped]
 
     @property
-    def labels(self) -> NDArray[Any]:
+    def labels(self) -> Array:
         """(k,) The answers, as text."""
         return self.truth[~self.skipped].astype(str)
 
@@ -174,7 +174,7 @@ class Audit:
 
     answers: AuditAnswers
     # (m,) whether the label of each drawn row is right; False where it was skipped.
-    correct: NDArray[np.bool_]
+    correct: Mask
     population: int  # rows of the table that these were drawn from
     level: float = 0.95  # of the intervals
     classes: dict[Any, Score]  # the share of each class that is recognised

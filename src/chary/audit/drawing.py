@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from chary._arrays import Ints
 from chary._files import atomic_rewrite, atomic_write, sole_writer
 from chary._words import Parameter, counted
 from chary.audit.origin import SheetOrigin, origin_of, read_origin
@@ -29,7 +30,7 @@ from chary.tables.table import TableError
 _AUDIT = 0x6175646974
 
 
-def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> NDArray[np.intp]:
+def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     """Draw k unlabelled rows uniformly at random, without replacement, in random order.
 
     Every row of the table, labelled or not, has a random number that depends on the seed and its

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
+from chary._arrays import Array, Mask
 from chary.audit.intervals import (
     MOSTLY_RIGHT,
     NEUTRAL,
@@ -26,8 +27,6 @@ from chary.audit.intervals import (
     interval,
     sequence,
 )
-
-Mask = NDArray[np.bool_]
 
 # A balanced accuracy, or one of a slice, is given from this many audited rows on.
 MIN_PER_CLASS = 5
@@ -589,7 +588,7 @@ def _score_of(
     )
 
 
-def _equal(values: NDArray[Any], expected: Any) -> Mask:
+def _equal(values: Array, expected: Any) -> Mask:
     """Compare each value; None is equal to nothing."""
     has_value = values != None  # noqa: E711 (elementwise)
     return np.asarray(values == expected, dtype=bool) & has_value

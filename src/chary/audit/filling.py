@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from chary._arrays import Array
 from chary._files import atomic_rewrite, sole_writer
 from chary._words import percent, shown
 from chary.audit.intervals import sequence
@@ -223,7 +223,7 @@ class Stopping:
         self.population = population
         self.width = width
 
-    def limits(self, answers: Sequence[str]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def limits(self, answers: Sequence[str]) -> tuple[Array, Array]:
         """Compute the limits after every row up to the last look; none before the first."""
         n_rows = [*answers, ""].index("")
         if n_rows < len(answers):

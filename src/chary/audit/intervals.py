@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, betaln, gammaln, xlog1py, xlogy
 
-Floats = NDArray[np.floating[Any]]
+from chary._arrays import Floats
+
 Ints = NDArray[np.int64]
 
 # What is expected before a draw, as the two numbers of a beta distribution.

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Array, Mask
 from chary._words import Parameter, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
@@ -61,8 +62,8 @@ class JudgedColumn(NamedTuple):
     name: str
     judgement: Judgement
     always: Score  # the accuracy, with limits that hold at whichever moment one looks
-    labels: NDArray[Any]  # (m,) by drawn row; None where there is none
-    correct: NDArray[np.bool_]  # (m,) whether each is right; False where skipped
+    labels: Array  # (m,) by drawn row; None where there is none
+    correct: Mask  # (m,) whether each is right; False where skipped
     n_missing: int  # rows of the table without a label, which count as wrong
     # The accuracy of the labels there are, as it can be promised; None: none was audited.
     labelled: Score | None
@@ -79,7 +80,7 @@ class JudgedTable(Audit):
     notes: list[str]
 
     @cached_property
-    def accepted(self) -> NDArray[np.bool_] | None:
+    def accepted(self) -> Mask | None:
         """(n,) The rows that can be accepted at the error asked for; None if none was asked for.
 
         They have a label and at least the confidence that the audit calls for. An audited row is

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Mask
 from chary._words import shown
 from chary.audit.origin import SheetOrigin
 from chary.options import JudgeOptions
@@ -68,7 +69,7 @@ class LabelsUnderTest(NamedTuple):
             digest.update(codes.to_numpy().astype("<i4").tobytes())
         return digest.hexdigest()[:32]
 
-    def confidences(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def confidences(self) -> tuple[NDArray[np.float64], Mask]:
         """Read the confidence of every row, and whether it has a label in the first column.
 
         Returns

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, indexable
 
+from chary._arrays import Array, Ints, Mask
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare, score
@@ -35,14 +36,14 @@ class AuditedResult:
 
     model: Any  #: fitted on all labels: the one to use
     unaudited_model: Any  #: fitted without the audited labels
-    rows: NDArray[np.intp]  #: (k,) the audited rows
-    labels: NDArray[Any]  #: (k,) and their labels
+    rows: Ints  #: (k,) the audited rows
+    labels: Array  #: (k,) and their labels
     before: HeldOut  #: by ``unaudited_model``: exact
     after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
 
     n_folds: int  #: that ``after`` was cross-fitted in
     #: The models of ``after``, each with the rows that it was fitted without.
-    fold_models: list[tuple[Any, NDArray[np.intp]]]
+    fold_models: list[tuple[Any, Ints]]
 
     @property
     def before_score(self) -> Score:
@@ -187,7 +188,7 @@ def fit_with_audit(
     seed = int(np.random.default_rng(random_state).integers(2**31))
     splits = KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
     folds = [places for _, places in splits]
-    fold_models: list[tuple[Any, NDArray[np.intp]]] = []
+    fold_models: list[tuple[Any, Ints]] = []
     after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=fold_models)
     order = np.argsort(np.concatenate(folds))
     return AuditedResult(
@@ -202,7 +203,7 @@ def fit_with_audit(
     )
 
 
-def _audited_rows(audit: ArrayLike, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
     """Check the numbers of the audited rows: two or more different ones, all with a label."""
     rows = np.asarray(audit)
     n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
@@ -262,11 +263,11 @@ class AuditFigures(Audit):
 
 def audit_figures(
     result: AuditedResult,
-    X: NDArray[Any],
+    X: Array,
     labels: Labels,
     answers: AuditAnswers,
     *,
-    correct: NDArray[np.bool_],
+    correct: Mask,
     n_unlabeled: int | None = None,
     error: float | None = None,
     comparison: Comparison | None = None,
@@ -340,7 +341,7 @@ def audit_figures(
     )
 
 
-def compare_models(first: Any, second: Any, X: NDArray[Any], answers: AuditAnswers) -> Comparison:
+def compare_models(first: Any, second: Any, X: Array, answers: AuditAnswers) -> Comparison:
     """Compare two models on an audit; if they differ on a skipped row, either may be right."""
     X_drawn = X[answers.drawn]
     first_labels = first.predict(X_drawn)
@@ -352,9 +353,7 @@ def compare_models(first: Any, second: Any, X: NDArray[Any], answers: AuditAnswe
     )
 
 
-def _predict_skipped(
-    model: Any, X: NDArray[Any], answers: AuditAnswers
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _predict_skipped(model: Any, X: Array, answers: AuditAnswers) -> tuple[Array, Array]:
     """Predict the skipped rows, with confidence; the model has not seen their labels."""
     rows = answers.drawn[answers.skipped]
     if len(rows) == 0:
@@ -362,7 +361,7 @@ def _predict_skipped(
     return model.predict(X[rows]).astype(str).astype(object), confidence_of(model, X[rows])
 
 
-def _histogram(model: Any, X: NDArray[Any], rows: NDArray[np.intp]) -> ConfidenceHistogram:
+def _histogram(model: Any, X: Array, rows: Ints) -> ConfidenceHistogram:
     """Count rows by the confidence of a model."""
     (confidence,) = in_blocks_of_rows(lambda block: (confidence_of(model, block),), X, rows)
     return ConfidenceHistogram.of(confidence)

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from chary._arrays import Array, Mask
 from chary._files import sole_writer
 from chary._words import Parameter, Step, counted, shown
 from chary.audit.origin import (
@@ -60,7 +60,7 @@ class DrawPool(NamedTuple):
     table: Table
     origin: SheetOrigin  # what the sheet says of it
     cells: TableCells
-    closed: NDArray[np.bool_]  # (n,) rows that are not to be drawn
+    closed: Mask  # (n,) rows that are not to be drawn
     # Columns that an older sheet may still show, and a person must not see.
     hidden: frozenset[str] = frozenset()
 
@@ -98,9 +98,7 @@ def unlabelled_rows(
     return DrawPool(table, origin, cells_of(table, target, source), closed)
 
 
-def write_sheet(
-    pool: DrawPool, rows: NDArray[Any], file: BinaryIO, guesses: Guesses = None
-) -> None:
+def write_sheet(pool: DrawPool, rows: Array, file: BinaryIO, guesses: Guesses = None) -> None:
     """Write rows, by number and in the order to label them, with an empty target column.
 
     ``guesses`` are columns with a model's opinion, which sways a person who sees it.
@@ -117,7 +115,7 @@ def enlarge_sheet(
     sheet: Table,
     origin: SheetOrigin,
     cells: TableCells,
-    new: NDArray[Any],
+    new: Array,
     file: BinaryIO,
     guesses: Guesses = None,
 ) -> None:
@@ -145,7 +143,7 @@ def enlarge_sheet(
 
 
 def _fresh_rows(
-    origin: SheetOrigin, cells: TableCells, rows: NDArray[Any], first: int, guesses: Guesses
+    origin: SheetOrigin, cells: TableCells, rows: Array, first: int, guesses: Guesses
 ) -> pl.DataFrame:
     """Build the rows of a sheet without an answer, from the place ``first`` of the draw on."""
     numbers = rows.tolist()

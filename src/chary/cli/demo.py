@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chary._arrays import Array
 from chary.cli import console
 from chary.cli.label import Labelled, label_and_write
 from chary.options import AUDIT_SIZE, DemoOptions, DrawOptions, LabelOptions, Options, ReviewOptions
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
 TARGET = "diagnosis"
 N_LABELED = 30  # as many labels as a person gives in an hour
@@ -83,7 +83,7 @@ def _say_command(options: Options, path: Path) -> None:
     console.say(f"\n$ {options.command([path])}", "bold")
 
 
-def _share_right(labelled: Labelled, truth: NDArray[Any]) -> float:
+def _share_right(labelled: Labelled, truth: Array) -> float:
     """Compare the new labels with the hidden ones."""
     result = labelled.result
     labels = result.labels.classes[result.codes]
@@ -92,7 +92,7 @@ def _share_right(labelled: Labelled, truth: NDArray[Any]) -> float:
 
 
 def _answer(
-    labelled: Labelled, path: Path, sheet: Path, truth: NDArray[Any], options: DemoOptions
+    labelled: Labelled, path: Path, sheet: Path, truth: Array, options: DemoOptions
 ) -> None:
     """Draw random rows into a sheet, and answer each by the truth."""
     from chary.api import Result
@@ -106,7 +106,7 @@ def _answer(
         filling.answer(place, truth[row.number])
 
 
-def hide_labels(seed: int = 0) -> tuple[pl.DataFrame, NDArray[Any]]:
+def hide_labels(seed: int = 0) -> tuple[pl.DataFrame, Array]:
     """Hide most labels of a table of breast tumours; return the table and all labels.
 
     The more extreme a case is for its class, the sooner it got a label.

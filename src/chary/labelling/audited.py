@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from chary._arrays import Array
 from chary.audit.answers import AuditAnswers
 from chary.audit.model import (
     AuditedResult,
@@ -53,7 +53,7 @@ def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
 
 def audit_model(
     make: Callable[[int], SelfTrainingClassifier],
-    X: NDArray[Any],
+    X: Array,
     known: Labels,
     answers: AuditAnswers,
     *,
@@ -129,7 +129,7 @@ def audit_model(
 def _keep_if_no_gain(
     column: GuessColumn,
     result: AuditedResult,
-    X: NDArray[Any],
+    X: Array,
     known: Labels,
     defaults: Defaults,
 ) -> tuple[AuditedResult, GuessFigures]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_array, check_consistent_length
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._threads import one_thread, same_warnings
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.method.held_out import stratified_folds
@@ -22,8 +23,6 @@ from chary.tables import Table, TablePreparation
 from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
-
-Floats = NDArray[np.floating[Any]]
 
 # The verdicts.
 REPRESENTATIVE = "representative"
@@ -199,7 +198,7 @@ class DiagnosedTable:
 class Prepared(NamedTuple):
     """The features of a table."""
 
-    X: NDArray[Any]  # (n, d)
+    X: Array  # (n, d)
     preparation: TablePreparation  # fitted
     n_missing: dict[str, int]  # cells without a number, by column
 
@@ -271,7 +270,7 @@ def compare_rows(
     return replace(diagnosis, class_counts=class_counts)
 
 
-def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) -> Separation:
+def separate(X: Floats, labeled: Mask, random_state: Any = None) -> Separation:
     r"""Measure how well labelled rows can be told from unlabelled ones.
 
     The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
@@ -316,7 +315,7 @@ def separate(X: Floats, labeled: NDArray[np.bool_], random_state: Any = None) ->
 
 
 def measure_coverage(
-    X: Floats, labeled: NDArray[np.bool_], random_state: Any = None, n_draws: int = 10
+    X: Floats, labeled: Mask, random_state: Any = None, n_draws: int = 10
 ) -> float:
     """Measure the share of unlabelled rows that have a labelled row near them.
 
@@ -344,9 +343,7 @@ def measure_coverage(
     return float(np.mean(is_near))
 
 
-def feature_shifts(
-    X: Floats, labeled: NDArray[np.bool_], names: Sequence[str]
-) -> list[FeatureShift]:
+def feature_shifts(X: Floats, labeled: Mask, names: Sequence[str]) -> list[FeatureShift]:
     """Compare the means of every feature that varies, the most different first.
 
     The difference of the means is divided by the root of the mean of the two variances.
@@ -366,7 +363,7 @@ def feature_shifts(
     return [FeatureShift(j, names[j], *figures[j].tolist()) for j in order.tolist()]
 
 
-def draw_at_most(rows: NDArray[np.intp], n_most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def draw_at_most(rows: Ints, n_most: int, rng: np.random.Generator) -> Ints:
     """Draw at most so many of the rows, in their order."""
     if len(rows) <= n_most:
         return rows

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.pipeline import Pipeline
 
+from chary._arrays import Floats
 from chary._words import day, percent, shown
 from chary.model_file import DriftReference
 from chary.tables import TablePreparation
 from chary.tables.columns.kind import DATE, NUMBER
 from chary.tables.preparation import Feature
-
-Floats = NDArray[np.floating[Any]]
 
 ALIKE = "alike"
 DIFFERENT = "different"
@@ -107,9 +106,7 @@ class RowComparison:
         return self.sentence
 
 
-def with_drift_reference(
-    model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]
-) -> Pipeline:
+def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Pipeline:
     """Give a model figures of the rows that it learned from.
 
     ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them,
@@ -127,9 +124,7 @@ def recount_reference(model: Pipeline, seen: EventCounts) -> None:
     model.drift_reference_ = replace(model.drift_reference_, n_rows=seen.n_rows, counts=seen.counts)
 
 
-def count_events(
-    model: Pipeline, X: NDArray[np.floating[Any]], missing: Mapping[str, int]
-) -> EventCounts:
+def count_events(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> EventCounts:
     """Count the events of new rows, from ``transform_counted`` of the model's preparation.
 
     If the model has no reference, the rows are counted and nothing else.

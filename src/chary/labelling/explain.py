@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._words import visible
 from chary.method.estimators import probabilities
 from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
 
-Floats = NDArray[np.floating[Any]]
-Groups = Sequence[NDArray[np.intp]]  # of each group the places of its features
+Groups = Sequence[Ints]  # of each group the places of its features
 
 # The numbers up to _BACKGROUND were chosen by ``benchmarks/explain.py``.
 # Columns that single rows are explained by.
@@ -78,19 +78,19 @@ class Explainer(NamedTuple):
     importance: list[ColumnImportance]  # the most important first
     n_rows: int  # that the importance was measured on
     columns: list[str]  # that single rows are explained by, in the order of their features
-    groups: list[NDArray[np.intp]]  # the features of each
-    background: NDArray[Any]  # (B, d) unlabelled rows that others are compared with
+    groups: list[Ints]  # the features of each
+    background: Array  # (B, d) unlabelled rows that others are compared with
 
-    def effects(self, X: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:
+    def effects(self, X: Array, codes: Ints) -> Array:
         """Measure how much each of ``columns`` speaks for the class of each row, (n, G)."""
         return effects(self.classifier, X, codes, self.background, self.groups)
 
     def cells(
         self,
-        X: NDArray[Any],
-        codes: NDArray[np.intp],
+        X: Array,
+        codes: Ints,
         frame: pl.DataFrame,
-        row_effects: NDArray[Any],
+        row_effects: Array,
     ) -> list[list[Cell]]:
         """Name the two or three cells that decide each row, by its ``effects`` (n, G).
 
@@ -117,10 +117,10 @@ class Explainer(NamedTuple):
     def _shown_cells(
         self,
         k: int,
-        X: NDArray[Any],
-        codes: NDArray[np.intp],
+        X: Array,
+        codes: Ints,
         frame: pl.DataFrame,
-        rows: NDArray[np.intp],
+        rows: Ints,
     ) -> list[str]:
         """Write the cells of column k for a person; in ``rows``, the words of a text."""
         name = self.columns[k]
@@ -138,9 +138,7 @@ class Explainer(NamedTuple):
                 shown[row] = f"{visible(name, 40)}: {', '.join(words)}"
         return shown
 
-    def _words(
-        self, k: int, X: NDArray[Any], codes: NDArray[np.intp], cells: pl.Series
-    ) -> list[list[str]]:
+    def _words(self, k: int, X: Array, codes: Ints, cells: pl.Series) -> list[list[str]]:
         """Name the words of each text that decide: without them the class is less probable."""
         words_of = [words or [] for words in cells.cast(pl.String).str.extract_all(_WORD).to_list()]
         named: list[list[str]] = [[] for _ in words_of]
@@ -191,8 +189,8 @@ def _longest_words(words: Sequence[str]) -> dict[str, str]:
 def explainer(
     classifier: Any,
     preparation: TablePreparation,
-    X: NDArray[Any],
-    rows: NDArray[np.intp] | None = None,
+    X: Array,
+    rows: Ints | None = None,
 ) -> Explainer:
     """Find the columns that matter, and rows to compare others with, among ``rows`` of X (n, d).
 
@@ -216,10 +214,10 @@ def explainer(
 
 def reasons_of(
     explainer: Explainer,
-    X: NDArray[Any],
+    X: Array,
     frame: pl.DataFrame,
-    codes: NDArray[np.intp],
-    rows: NDArray[np.intp],
+    codes: Ints,
+    rows: Ints,
 ) -> dict[int, list[Cell]]:
     """Find the cells that decide the class of a few rows: row -> cells."""
     row_effects = explainer.effects(X[rows], codes[rows])
@@ -229,10 +227,10 @@ def reasons_of(
 
 def every_reason(
     explainer: Explainer,
-    X: NDArray[Any],
+    X: Array,
     frame: pl.DataFrame,
-    codes: NDArray[np.intp],
-    rows: NDArray[np.intp],
+    codes: Ints,
+    rows: Ints,
     progress: Callable[[str], None],
 ) -> pl.Series:
     """Write the cells that decide the labels of ``rows``; null for the other rows."""
@@ -252,9 +250,7 @@ def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String)
 
 
-def effects(
-    model: Any, X: Floats, codes: NDArray[np.intp], background: Floats, groups: Groups
-) -> Floats:
+def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups) -> Floats:
     """Measure how much each group speaks for the class of each row, (n, G), in log-odds.
 
     With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background
@@ -293,7 +289,7 @@ def effects(
     return np.round(row_effects, _DIGITS) + 0.0  # no -0.0
 
 
-def decisive(effects: Floats, most: int = 3) -> NDArray[np.intp]:
+def decisive(effects: Floats, most: int = 3) -> Ints:
     """Find the groups that speak most for the class of each row, (n, most), -1 for none.
 
     A group is decisive if its effect is above zero and at least a quarter of the largest; of equal
@@ -330,7 +326,7 @@ def importance(
     return np.round(change, _DIGITS), n
 
 
-def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+def spread_rows(X: Array, k: int, rows: Ints | None = None) -> Ints:
     """Choose up to k rows that stand for all, or for some ``rows``.
 
     Rows are sorted by a hash of their features and taken at even distances, so that the choice does
@@ -345,7 +341,7 @@ def spread_rows(X: NDArray[Any], k: int, rows: NDArray[np.intp] | None = None) -
     return order[np.arange(n_chosen) * len(rows) // n_chosen]
 
 
-def _differs(X: Floats, others: Floats, groups: Groups) -> NDArray[np.bool_]:
+def _differs(X: Floats, others: Floats, groups: Groups) -> Mask:
     """Tell whether each group differs between two rows, (..., G)."""
     feature_differs = others != X
     by_group = [feature_differs[..., features].any(axis=-1) for features in groups]
@@ -353,7 +349,7 @@ def _differs(X: Floats, others: Floats, groups: Groups) -> NDArray[np.bool_]:
 
 
 def _exchanged(
-    model: Any, X: Floats, donors: Floats, groups: Groups, changes: tuple[NDArray[np.intp], ...]
+    model: Any, X: Floats, donors: Floats, groups: Groups, changes: tuple[Ints, ...]
 ) -> tuple[Floats, Floats]:
     """Predict the rows of X, (n, C), and changed ones, (t, C), in one stack: calls are dear.
 
@@ -379,13 +375,13 @@ def _exchanged(
     return probs[:n], probs[n:]
 
 
-def _log_odds(probs: Floats, codes: NDArray[np.intp]) -> Floats:
+def _log_odds(probs: Floats, codes: Ints) -> Floats:
     """Compute the log-odds of one class of each row against the others, (n,)."""
     p = np.clip(probs[np.arange(len(codes)), codes], _FLOOR, 1 - _FLOOR)
     return np.log(p) - np.log1p(-p)
 
 
-def _hash_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
+def _hash_rows(X: Array) -> NDArray[np.uint64]:
     """Hash the content of each row, (n,), exactly: integers add up the same in any order."""
     bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
     rng = np.random.default_rng(0)
@@ -400,7 +396,7 @@ def _hash_rows(X: NDArray[Any]) -> NDArray[np.uint64]:
     return (sums ^ (sums >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
-def column_groups(preparation: TablePreparation) -> tuple[list[str], list[NDArray[np.intp]]]:
+def column_groups(preparation: TablePreparation) -> tuple[list[str], list[Ints]]:
     """List the columns that are used, in the order of their features, and the features of each."""
     used = [column.name for column in preparation.ordered_ if column.used]
     places: dict[str, list[int]] = {name: [] for name in used}

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+from chary._arrays import Array, Ints
 from chary._words import listed, shown
 from chary.audit.figures import kappa
 from chary.labelling.defaults import DEFAULTS, Defaults
@@ -30,9 +31,9 @@ class GuessColumn(NamedTuple):
     """A column that already guesses the label."""
 
     name: str
-    features: NDArray[np.intp]  # (G,) places of its features
+    features: Ints  # (G,) places of its features
     patterns: NDArray[np.float32]  # (K, G) what these are in rows that have a guess
-    labels: NDArray[Any]  # (K,) the label that each pattern guesses
+    labels: Array  # (K,) the label that each pattern guesses
     # Guesses that no label has: nothing can be learned of such a class.
     unknown: tuple[str, ...] = ()
 
@@ -40,7 +41,7 @@ class GuessColumn(NamedTuple):
         """Make a fitted classifier keep the labels of the column."""
         return keep_guesses(classifier, self.name, self.features, self.patterns, self.labels)
 
-    def predict_held_out(self, fold_models: FoldModels, X: NDArray[Any], labels: Labels) -> HeldOut:
+    def predict_held_out(self, fold_models: FoldModels, X: Array, labels: Labels) -> HeldOut:
         """Predict held-out labels by the column, fold after fold.
 
         The models give the confidence, and the labels of rows without a guess.
@@ -155,9 +156,7 @@ def find_guess_column(
     return _with_patterns(best_name, prepared, table, labels, code_of)
 
 
-def _guessed_codes(
-    cells: pl.Series, code_of: dict[str, int], defaults: Defaults
-) -> NDArray[np.intp] | None:
+def _guessed_codes(cells: pl.Series, code_of: dict[str, int], defaults: Defaults) -> Ints | None:
     """Read cells of labelled rows as classes, -1 if they are none.
 
     None: the column holds other things than classes.
@@ -177,7 +176,7 @@ def _guessed_codes(
     return guesses
 
 
-def _codes_of(texts: pl.Series, code_of: dict[str, int]) -> NDArray[np.intp]:
+def _codes_of(texts: pl.Series, code_of: dict[str, int]) -> Ints:
     """Look up the class codes of texts; -1: none."""
     values = texts.drop_nulls().unique().to_list()
     known = {text: code_of.get(folded(text), -1) for text in values}
@@ -193,7 +192,7 @@ class _Agreement(NamedTuple):
     beats_commonest: bool  # whether more guesses are right than if all were the commonest label
 
 
-def _agreement(guesses: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int) -> _Agreement:
+def _agreement(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
     """Compare guesses with labels on the rows that have both."""
     has_guess = guesses >= 0
     counts = np.zeros((n_classes, n_classes))  # by guess and label

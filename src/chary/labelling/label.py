@@ -17,6 +17,7 @@ import polars as pl
 from joblib import cpu_count
 from numpy.typing import NDArray
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._threads import same_warnings
 from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import ConfidenceHistogram, check_error
@@ -24,7 +25,7 @@ from chary.audit.answers import Audit
 from chary.audit.sheet import named_rows, read_sheet
 from chary.audit.table_cells import sample_of_table
 from chary.labelling.defaults import DEFAULTS, Defaults
-from chary.labelling.diagnose import DiagnosedTable, Floats
+from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of
 from chary.labelling.learn import Fit, learn
@@ -191,7 +192,7 @@ class _Batch(NamedTuple):
 
 def _label_batches(
     fit: Fit,
-    X: NDArray[Any],
+    X: Array,
     source: Source | None,
     file: BinaryIO | None,
     memory: int,
@@ -238,7 +239,7 @@ def _label_batches(
     return LabeledRows.concatenate(learned_rows), counts
 
 
-def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> Iterator[_Batch]:
+def _batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator[_Batch]:
     """Score rows in memory at once, and others in blocks."""
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
@@ -258,7 +259,7 @@ def _batches(fit: Fit, X: NDArray[Any], source: Source | None, memory: int) -> I
 
 
 def _label_batch(
-    fit: Fit, probs: Floats, confidence: Floats, learned: slice, places: NDArray[np.intp]
+    fit: Fit, probs: Floats, confidence: Floats, learned: slice, places: Ints
 ) -> LabeledRows:
     """Label the rows of a batch; given and learned labels stay.
 
@@ -296,16 +297,16 @@ def _label_batch(
 class LabeledRows:
     """The labels of some rows of a table."""
 
-    codes: NDArray[np.intp]  #: (n,) the label of every row
+    codes: Ints  #: (n,) the label of every row
     confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
-    source: NDArray[Any]  #: (n,) of SOURCES
-    confirmed: NDArray[np.bool_]  #: (n,) whether the final model says the same label
+    source: Array  #: (n,) of SOURCES
+    confirmed: Mask  #: (n,) whether the final model says the same label
     #: (n,) the cells that decide each new label, as text; None: not asked for
     why: pl.Series | None = None
     #: (n, C) as ``LabeledTable.probabilities``, if they were asked for
     probs: NDArray[np.float64] | None = None
 
-    def subset(self, places: NDArray[np.intp]) -> LabeledRows:
+    def subset(self, places: Ints) -> LabeledRows:
         """Select rows by their places."""
         columns = {
             name: column[places] for name, column in vars(self).items() if column is not None
@@ -381,7 +382,7 @@ class LabeledTable(Fit, LabeledRows):
     """The outcome of ``label_table``."""
 
     counts: Counts  #: of all rows, also if ``table`` holds a part of them
-    next_rows: NDArray[np.intp]  #: of highest doubt, to be checked
+    next_rows: Ints  #: of highest doubt, to be checked
     reasons: dict[int, list[Cell]]  #: by row, the cells that decide the labels of these
 
     @property
@@ -415,7 +416,7 @@ class LabeledTable(Fit, LabeledRows):
         return int((~self.labels.labeled).sum())
 
     @property
-    def accept(self) -> NDArray[np.bool_] | None:
+    def accept(self) -> Mask | None:
         """Acceptable rows (n,); None: no error was asked for."""
         return acceptable(self.audit, self.labels.labeled, self.confidence, self.confirmed)
 
@@ -448,7 +449,7 @@ class LabeledTable(Fit, LabeledRows):
             return self
         return replace(self, audit=replace(self.audit, error=error))
 
-    def features(self, rows: NDArray[np.intp] | slice = slice(None)) -> NDArray[Any]:
+    def features(self, rows: Ints | slice = slice(None)) -> Array:
         """Compute the features (n, d) of all rows, or of some."""
         frame = self.table.frame.drop(self.target)[rows]
         # The whole table was readable, so counts of unreadable cells are not asked for.
@@ -465,7 +466,7 @@ class LabeledTable(Fit, LabeledRows):
         return with_given(self.model[-1].predict_proba(self.features()), self.labels.codes)
 
 
-def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+def with_given(probs: Array, codes: Ints) -> NDArray[np.float64]:
     """Set the probabilities (n, C) of given labels; code -1: none was."""
     is_given = codes >= 0
     probs[is_given] = np.eye(probs.shape[1])[codes[is_given]]
@@ -474,10 +475,10 @@ def with_given(probs: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[np.float
 
 def acceptable(
     audit: Audit | None,
-    labeled: NDArray[np.bool_],
+    labeled: Mask,
     confidence: NDArray[np.float64],
-    confirmed: NDArray[np.bool_],
-) -> NDArray[np.bool_] | None:
+    confirmed: Mask,
+) -> Mask | None:
     """Tell which rows can be accepted; None: no error was asked for.
 
     Given labels can. New ones can from a confidence on, as a file shows it, if they are

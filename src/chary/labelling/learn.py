@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
+from chary._arrays import Array
 from chary._words import Parameter, shown
 from chary.audit.acceptance import check_error
 from chary.audit.answers import AuditAnswers, read_audit
@@ -102,7 +102,7 @@ def learn(
     step: Callable[[str], None],
     diagnosed: Callable[[DiagnosedTable], None],
     defaults: Defaults = DEFAULTS,
-) -> tuple[Fit, NDArray[Any]]:
+) -> tuple[Fit, Array]:
     """Learn from the rows of a table; return the features, too.
 
     If the rows are a part of a larger table (``table.taken``), its labelled rows and a uniform
@@ -365,7 +365,7 @@ def choose_learner(
 
 
 def fit_learner(
-    X: NDArray[Any],
+    X: Array,
     labels: Labels,
     diagnosis: Diagnosis,
     *,
@@ -425,7 +425,7 @@ def fit_learner(
 
 
 def _hold_out(
-    fitted: FittedLearner, X: NDArray[Any], labels: Labels, options: LabelOptions, n_rows: int
+    fitted: FittedLearner, X: Array, labels: Labels, options: LabelOptions, n_rows: int
 ) -> tuple[HeldOut, FoldModels]:
     """Predict the given labels by models that have not seen them.
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
+from chary._arrays import Ints
 from chary._words import Parameter, listed, shown
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.method.diverse import DiverseEnsembleClassifier
@@ -34,7 +33,7 @@ BOOSTING = "boosting"
 WITH_AUDIT = MIXED
 
 # Models, each with the labelled rows that it was fitted without.
-FoldModels = list[tuple[Any, NDArray[np.intp]]]
+FoldModels = list[tuple[Any, Ints]]
 
 
 class Learner(NamedTuple):

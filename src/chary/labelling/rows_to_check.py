@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from chary._arrays import Floats, Ints, Mask
 from chary.audit.origin import DOUBT
 from chary.audit.sheet import GUESS, unlabelled_rows, write_sheet
 from chary.labelling.defaults import DEFAULTS, Defaults
-from chary.labelling.diagnose import Floats, draw_at_most
+from chary.labelling.diagnose import draw_at_most
 from chary.method.held_out import HeldOut
 from chary.tables.table import LABEL
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 def rows_to_check(
     X: Floats,
-    labeled: NDArray[np.bool_],
+    labeled: Mask,
     confidence: Floats,
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
-) -> NDArray[np.intp]:
+) -> Ints:
     """Choose unlabelled rows of low confidence, far from labels, and unlike each other.
 
     The doubt of a row is one minus its confidence, times the distance to the nearest labelled row.
@@ -66,7 +66,7 @@ def rows_to_check(
     return rows[chosen]
 
 
-def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> NDArray[np.intp]:
+def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
     """Find the places of improbable labels, the least probable first.
 
     A label is listed if the model that had not seen it gives another class a probability far above

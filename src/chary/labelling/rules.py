@@ -18,6 +18,7 @@ from scipy.special import entr, logsumexp
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from chary._arrays import Array, Ints, Mask
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import STRONG, Diagnosis, Prepared, draw_at_most
 from chary.labelling.learners import FoldModels, Learner
@@ -64,7 +65,7 @@ class Lean(Finding):
 def leave_out_columns_beyond_labels(
     prepared: Prepared,
     labels: Labels,
-    has_label: NDArray[np.bool_],
+    has_label: Mask,
     diagnosis: Diagnosis,
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
@@ -156,12 +157,12 @@ def leave_out_useless_texts(
     return LeftOut(rule, {"loss": loss, "loss_without": loss_without}, dict.fromkeys(texts, note))
 
 
-def _columns_of_features(prepared: Prepared) -> NDArray[Any]:
+def _columns_of_features(prepared: Prepared) -> Array:
     """Return the name of the column that each feature is made of, (d,)."""
     return np.array([feature.column for feature in prepared.preparation.features()])
 
 
-def _share_beyond(X: NDArray[Any], has_label: NDArray[np.bool_], defaults: Defaults) -> float:
+def _share_beyond(X: Array, has_label: Mask, defaults: Defaults) -> float:
     """Return the share of other rows in leaves without a label."""
     leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(has_label) / has_label.sum()))
     tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, has_label)
@@ -169,7 +170,7 @@ def _share_beyond(X: NDArray[Any], has_label: NDArray[np.bool_], defaults: Defau
     return float(np.mean(~np.isin(leaves[~has_label], leaves[has_label])))
 
 
-def _distance_of_shares(X: NDArray[Any], labels: Labels, defaults: Defaults, seed: int) -> float:
+def _distance_of_shares(X: Array, labels: Labels, defaults: Defaults, seed: int) -> float:
     """Return the total variation between the class shares of labels and of predictions."""
     members = default_members(
         int(labels.labeled.sum()),
@@ -183,7 +184,7 @@ def _distance_of_shares(X: NDArray[Any], labels: Labels, defaults: Defaults, see
 
 
 def _losses_without(
-    prepared: Prepared, labels: Labels, stays: NDArray[np.bool_], defaults: Defaults, seed: int
+    prepared: Prepared, labels: Labels, stays: Mask, defaults: Defaults, seed: int
 ) -> tuple[float, float]:
     """Return held-out log losses with all features and with some."""
     rows = rows_to_hold_out(prepared.X, labels, defaults.quick_rows, seed)
@@ -202,7 +203,7 @@ def _losses_without(
         random_state=seed,
     )
 
-    def loss(features: NDArray[Any]) -> float:
+    def loss(features: Array) -> float:
         predictions = hold_out(quick_model, features, labels.subset(rows), random_state=seed)
         probability = predictions.given_probability
         if len(probability) == 0:
@@ -212,7 +213,7 @@ def _losses_without(
     return loss(X), loss(X[:, stays])
 
 
-def rows_to_hold_out(X: NDArray[Any], labels: Labels, n_others: int, seed: int) -> NDArray[np.intp]:
+def rows_to_hold_out(X: Array, labels: Labels, n_others: int, seed: int) -> Ints:
     """Return labelled rows and some others, ordered by features."""
     rng = np.random.default_rng(seed)
     place = np.round(X @ rng.normal(size=X.shape[1]), 6)
@@ -235,9 +236,9 @@ def boost_many_labels(n_labeled: int, defaults: Defaults = DEFAULTS) -> Finding 
 class OutOfFold(NamedTuple):
     """What mixtures predict for labels that they have not seen."""
 
-    rows: NDArray[np.intp]  # all labelled ones and some others
+    rows: Ints  # all labelled ones and some others
     fold_models: FoldModels  # each with places in ``rows``; empty: too few labels
-    codes: NDArray[np.intp]  # (k,) the labels that were held out, fold after fold
+    codes: Ints  # (k,) the labels that were held out, fold after fold
     logits: NDArray[np.float64]  # (k, M, C) of the members
 
     @property
@@ -247,7 +248,7 @@ class OutOfFold(NamedTuple):
         return np.einsum("m,kmc->kc", weights, self.logits)
 
     @property
-    def predicted(self) -> NDArray[np.intp]:
+    def predicted(self) -> Ints:
         """Class codes (k,) predicted for the labels that were held out."""
         if not self.fold_models:
             return self.codes
@@ -255,7 +256,7 @@ class OutOfFold(NamedTuple):
         return (self.scores + class_bias).argmax(axis=1)
 
 
-def predict_out_of_fold(learner: Learner, X: NDArray[Any], labels: Labels, seed: int) -> OutOfFold:
+def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -> OutOfFold:
     """Fit the mixture without each fold of the labels, and predict them."""
     rows = rows_to_hold_out(X, labels, learner.held_out_rows, seed)
     sample = labels.subset(rows)
@@ -319,9 +320,9 @@ def lean_to_commonest_class(
 
 def hand_over_to_network(
     model: Any,
-    X: NDArray[Any],
+    X: Array,
     labels: Labels,
-    out_of_fold_codes: NDArray[np.intp],
+    out_of_fold_codes: Ints,
     diagnosis: Diagnosis,
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
@@ -359,9 +360,7 @@ def hand_over_to_network(
     return Finding(rule, figures)
 
 
-def _is_narrower(
-    predicted: NDArray[np.intp], codes: NDArray[np.intp], n_classes: int, defaults: Defaults
-) -> bool:
+def _is_narrower(predicted: Ints, codes: Ints, n_classes: int, defaults: Defaults) -> bool:
     """Tell whether predictions are of far fewer classes than known codes."""
     if variation(predicted, codes, n_classes) < defaults.collapse_distance:
         return False
@@ -369,11 +368,11 @@ def _is_narrower(
     return entropy <= defaults.collapse_entropy * _entropy_of_shares(codes, n_classes)
 
 
-def _entropy_of_shares(codes: NDArray[np.intp], n_classes: int) -> float:
+def _entropy_of_shares(codes: Ints, n_classes: int) -> float:
     """Return the entropy of class shares, in nats."""
     return float(entr(np.bincount(codes, minlength=n_classes) / len(codes)).sum())
 
 
-def _log_loss(scores: NDArray[Any], codes: NDArray[np.intp]) -> float:
+def _log_loss(scores: Array, codes: Ints) -> float:
     """Return the mean log loss of unnormalised scores (k, C)."""
     return float(np.mean(logsumexp(scores, axis=1) - scores[np.arange(len(codes)), codes]))

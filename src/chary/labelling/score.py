@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 
+from chary._arrays import Array, Floats, Ints
 from chary._threads import one_thread, refuse_after_fork, same_warnings
 from chary._words import Parameter, shown, visible
-from chary.labelling.drift import EventCounts, Floats, count_events
+from chary.labelling.drift import EventCounts, count_events
 from chary.method.estimators import predict_scores
 from chary.model_file import load_bytes, read_model_file
 from chary.tables import Table, TableError, TablePreparation
@@ -76,7 +77,7 @@ class RowCounts:
 class Scored(NamedTuple):
     """What a model predicts for a batch of rows."""
 
-    codes: NDArray[np.intp]  # (n,) places in ``model.classes_``
+    codes: Ints  # (n,) places in ``model.classes_``
     confidence: Floats  # (n,)
     probs: Floats  # (n, C)
     counts: RowCounts
@@ -352,7 +353,7 @@ def block_rows(model: Pipeline) -> int:
     return int(min(_BLOCK_ROWS, max(1, _BLOCK_NUMBERS // n_features)))
 
 
-def probability_columns(classes: ArrayLike, probs: NDArray[Any]) -> dict[str, pl.Series]:
+def probability_columns(classes: ArrayLike, probs: Array) -> dict[str, pl.Series]:
     """Make a column for each class with its probability in every row."""
     names = probability_names(classes)
     return {name: pl.Series(np.round(probs[:, code], _DIGITS)) for code, name in enumerate(names)}

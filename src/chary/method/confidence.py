@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import entr
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
-Floats = NDArray[np.floating[Any]]
+from chary._arrays import Array, Floats
 
 
 def softmax(logits: Floats) -> Floats:
@@ -166,14 +166,14 @@ def _scores_of_predictions(probs: Floats, confidence: Floats) -> Scores:
 class MembersMixin(ClassifierMixin):
     """Predictions of a classifier that has members, from its ``predict_joint_proba``."""
 
-    classes_: NDArray[Any]
+    classes_: Array
     head_weights_: Floats | None = None  # how much each member counts in the T-similarity, (M,)
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """Return ``predict_proba`` and ``predict_head_proba`` in one pass over the rows."""
         raise NotImplementedError
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict the label of each row."""
         codes = self.predict_proba(X).argmax(axis=1)
         return self.classes_[codes]

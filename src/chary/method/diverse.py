@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from chary._arrays import Array, Floats, Ints
 from chary._sklearn import Interval, StrOptions
 from chary._threads import one_thread
-from chary.method.confidence import Floats, MembersMixin, scores_of, softmax
+from chary.method.confidence import MembersMixin, scores_of, softmax
 from chary.method.estimators import weighted_rows
 from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
@@ -205,7 +206,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.class_bias_ = prior.offset(logits_to_predict)
         return self
 
-    def _train(self, X: Any, codes: NDArray[np.intp], weights: Floats, start_from: Any) -> None:
+    def _train(self, X: Any, codes: Ints, weights: Floats, start_from: Any) -> None:
         """Train the network; rows and classes are ordered by content."""
         order = content_order(X, codes, weights)
         labeled = order[codes[order] >= 0]
@@ -245,7 +246,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.network_ = network
         self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
 
-    def _set_standardization(self, X: Any, order: NDArray[np.intp]) -> None:
+    def _set_standardization(self, X: Any, order: Ints) -> None:
         """Set the mean and the scale of each column, 0 and 1 if it is left alone."""
         self.mean_ = np.zeros(X.shape[1])
         self.scale_ = np.ones(X.shape[1])
@@ -341,7 +342,7 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def _weights_of(classifier: Any, network: Network, classes: NDArray[Any]) -> Floats:
+def _weights_of(classifier: Any, network: Network, classes: Array) -> Floats:
     """Return a classifier's weights; refuse them if they do not fit the network."""
     fitted_network = getattr(classifier, "network_", None)
     if not (
@@ -356,7 +357,7 @@ def _weights_of(classifier: Any, network: Network, classes: NDArray[Any]) -> Flo
     return fitted_network.params
 
 
-def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
+def class_order_of(codes: Ints) -> Ints:
     """Order classes by their first row, so that their names have no effect.
 
     The codes are those of the labelled rows in the order of ``content_order``.
@@ -365,7 +366,7 @@ def class_order_of(codes: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.argsort(first_rows)
 
 
-def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[np.intp]:
+def content_order(X: Any, codes: Ints, weights: Floats) -> Ints:
     """Sort rows by content, so that shuffling the input changes no result.
 
     Rows are compared by a fixed random projection in which every column has range 1. Ties are
@@ -393,7 +394,7 @@ def content_order(X: Any, codes: NDArray[np.intp], weights: Floats) -> NDArray[n
     return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
 
-def _column_statistics(X: Any, order: NDArray[np.intp]) -> tuple[Floats, Floats]:
+def _column_statistics(X: Any, order: Ints) -> tuple[Floats, Floats]:
     """Compute each column's mean and standard deviation, 1 for a constant one.
 
     Both are accumulated over the rows in the given order.

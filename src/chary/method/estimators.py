@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -18,8 +17,8 @@ from sklearn.ensemble import (
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
+from chary._arrays import Array, Floats, Ints
 from chary._sklearn import check_sample_weight, safe_indexing
-from chary.method.confidence import Floats
 from chary.method.labels import Labels, decode, encode
 
 # Rows that are scored at a time, so that intermediate results stay small.
@@ -112,7 +111,7 @@ def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
     return estimator
 
 
-def predicted_labels(estimator: Any, X: Any) -> NDArray[Any]:
+def predicted_labels(estimator: Any, X: Any) -> Array:
     """Predict the label of each row, (n,).
 
     A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels
@@ -205,8 +204,8 @@ def log_of(probs: Floats) -> Floats:
 
 
 def in_blocks_of_rows(
-    score: Callable[[Any], tuple[NDArray[Any], ...]], X: Any, rows: NDArray[np.intp]
-) -> tuple[NDArray[Any], ...]:
+    score: Callable[[Any], tuple[Array, ...]], X: Any, rows: Ints
+) -> tuple[Array, ...]:
     """Apply a function of features to some rows, a block of them at a time.
 
     >>> in_blocks_of_rows(lambda block: (block.sum(axis=1),), np.eye(3), np.array([2, 0]))

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._sklearn import safe_indexing
-from chary.method.confidence import Floats, max_probability
+from chary.method.confidence import max_probability
 from chary.method.estimators import fit_partly, last_step, predicted_labels, probabilities
 from chary.method.labels import Labels, encode
 
-RowNumbers = NDArray[np.intp]
+RowNumbers = Ints
 
 _N_FOLDS = 5
 
@@ -23,11 +24,11 @@ _N_FOLDS = 5
 class HeldOut(NamedTuple):
     """Held-out labels and what models predict that had not seen them."""
 
-    prediction: NDArray[Any]  # (k,)
-    correct: NDArray[np.bool_]  # (k,)
+    prediction: Array  # (k,)
+    correct: Mask  # (k,)
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability
-    given: NDArray[Any] = np.zeros(0)  # (k,) the labels that were held out
+    given: Array = np.zeros(0)  # (k,) the labels that were held out
     given_probability: Floats = np.zeros(0)  # (k,)
     rows: RowNumbers = np.zeros(0, dtype=np.intp)  # (k,) their row numbers
 
@@ -175,7 +176,7 @@ def confidence_of(model: Any, X: Any) -> Floats:
 
 
 def stratified_folds(
-    groups: NDArray[Any], rng: np.random.Generator, n_folds: int = _N_FOLDS
+    groups: Array, rng: np.random.Generator, n_folds: int = _N_FOLDS
 ) -> list[RowNumbers]:
     """Deal every group out evenly; return the row numbers of each fold."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chary.method.confidence import CONFIDENCES_BY_NAME, Floats, purity
+from chary._arrays import Array, Floats, Ints
+from chary.method.confidence import CONFIDENCES_BY_NAME, purity
 from chary.method.self_training import SelfTrainingClassifier
 
 # The weight of a guess beside the classifier's probabilities: so far above a half that the guessed
@@ -38,11 +39,11 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     """
 
     guess_column_: str
-    guess_features_: NDArray[np.intp]
+    guess_features_: Ints
     guess_patterns_: NDArray[np.float32]
-    guess_codes_: NDArray[np.intp]
+    guess_codes_: Ints
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict the label of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
@@ -58,7 +59,7 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         measure = CONFIDENCES_BY_NAME.get(str(self.confidence), purity)
         return probs, measure(probs)
 
-    def guesses(self, X: Any) -> NDArray[np.intp]:
+    def guesses(self, X: Any) -> Ints:
         """Look up the class that each row guesses, (n,), as a place in ``classes_``; -1: none."""
         rows = np.asarray(X)[:, self.guess_features_]
         return match_patterns(rows, self.guess_patterns_, self.guess_codes_)
@@ -92,9 +93,9 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
 def keep_guesses(
     classifier: SelfTrainingClassifier,
     column: str,
-    features: NDArray[np.intp],
+    features: Ints,
     patterns: NDArray[np.float32],
-    labels: NDArray[Any],
+    labels: Array,
 ) -> KeptGuessesClassifier:
     """Return a fitted classifier that keeps the labels a column guesses.
 
@@ -127,9 +128,7 @@ def keep_guesses(
     return kept
 
 
-def match_patterns(
-    rows: NDArray[Any], patterns: NDArray[np.float32], codes: NDArray[np.intp]
-) -> NDArray[np.intp]:
+def match_patterns(rows: Array, patterns: NDArray[np.float32], codes: Ints) -> Ints:
     """Look up the code (n,) of the pattern (K, G) that each row (n, G) equals; -1: none.
 
     >>> match_patterns(np.eye(3), np.eye(3, dtype=np.float32)[:2], np.array([5, 7]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import assert_all_finite, column_or_1d
+
+from chary._arrays import Array, Ints, Mask
 
 # What NumPy makes of a missing value or of -1 when it meets text: np.array(["cat", -1]) holds "-1".
 _SUSPECT_TEXTS = ("", "-1", "nan")
@@ -19,12 +21,12 @@ _LABEL_KINDS = "iufbU"
 class Labels(NamedTuple):
     """An encoded target."""
 
-    classes: NDArray[Any]  # (C,) the labels that occur, sorted
-    codes: NDArray[np.intp]  # (n,) index into classes; -1 where unlabelled
-    labeled: NDArray[np.bool_]  # (n,) True where a label was given
+    classes: Array  # (C,) the labels that occur, sorted
+    codes: Ints  # (n,) index into classes; -1 where unlabelled
+    labeled: Mask  # (n,) True where a label was given
 
     @property
-    def rows_to_predict(self) -> NDArray[np.intp]:
+    def rows_to_predict(self) -> Ints:
         """Numbers of the unlabelled rows, or of all if each has a label."""
         unlabeled_rows = np.flatnonzero(~self.labeled)
         if len(unlabeled_rows) == 0:
@@ -32,15 +34,15 @@ class Labels(NamedTuple):
         return unlabeled_rows
 
     @property
-    def class_counts(self) -> NDArray[np.intp]:
+    def class_counts(self) -> Ints:
         """Number of labels of each class, (C,)."""
         return np.bincount(self.codes[self.labeled], minlength=len(self.classes))
 
-    def subset(self, rows: NDArray[Any]) -> Labels:
+    def subset(self, rows: Array) -> Labels:
         """Select rows by number or mask."""
         return Labels(self.classes, self.codes[rows], self.labeled[rows])
 
-    def without(self, rows: NDArray[Any]) -> Labels:
+    def without(self, rows: Array) -> Labels:
         """Return a copy without the labels of rows, given by number or mask."""
         codes = self.codes.copy()
         codes[rows] = -1
@@ -101,7 +103,7 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
     return labels
 
 
-def decode(codes: NDArray[np.intp], classes: NDArray[Any], *, unlabeled: Any = -1) -> NDArray[Any]:
+def decode(codes: Ints, classes: Array, *, unlabeled: Any = -1) -> Array:
     """Turn codes into labels, and negative codes into the marker.
 
     A marker of None becomes None. The result keeps the type of the classes unless the marker does
@@ -165,7 +167,7 @@ def _encode_values(y: ArrayLike, unlabeled: Any) -> Labels:
     return Labels(classes, codes, labeled)
 
 
-def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _split_missing(y: Any) -> tuple[Array, Mask]:
     """Return the values that are not missing, and the mask of their rows."""
     # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into
     # text.
@@ -183,14 +185,14 @@ def _split_missing(y: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     return y[present], present
 
 
-def _equals(values: NDArray[Any], marker: Any) -> NDArray[np.bool_]:
+def _equals(values: Array, marker: Any) -> Mask:
     """Compare values with the marker; text never equals a number."""
     if values.dtype.kind != "O" and (values.dtype.kind == "U") != isinstance(marker, str):
         return np.zeros(values.shape, dtype=bool)
     return np.asarray(values == marker, dtype=bool)
 
 
-def _natural_type(values: NDArray[Any]) -> NDArray[Any]:
+def _natural_type(values: Array) -> Array:
     """Convert Python objects to integers, floats, booleans or text."""
     if values.dtype.kind in _LABEL_KINDS or not values.size:
         return values
@@ -210,7 +212,7 @@ def _natural_type(values: NDArray[Any]) -> NDArray[Any]:
     return natural
 
 
-def _too_few_classes(classes: NDArray[Any], unlabeled: Any) -> ValueError:
+def _too_few_classes(classes: Array, unlabeled: Any) -> ValueError:
     """Return the error of a target with fewer than two classes."""
     problem = "are none: y has no labelled row"
     if len(classes):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.random import Generator, RandomState
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -18,9 +18,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from chary._arrays import Array, Floats
 from chary._sklearn import Interval, StrOptions
 from chary._threads import one_thread
-from chary.method.confidence import Floats, MembersMixin, softmax
+from chary.method.confidence import MembersMixin, softmax
 from chary.method.estimators import last_step, probabilities, seeded_clone
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
@@ -409,7 +410,7 @@ def _check_member(entry: Any) -> Member:
     return Member(*entry)
 
 
-def _fit_member(member: Member, X: Floats, labels: Labels, names: NDArray[Any]) -> Member:
+def _fit_member(member: Member, X: Floats, labels: Labels, names: Array) -> Member:
     """Fit a member in place; ``names`` (C,) are its classes."""
     labeled = labels.labeled
     codes = labels.codes[labeled]

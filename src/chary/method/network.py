@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from chary._arrays import Floats, Ints
 from chary._threads import one_thread
-from chary.method.confidence import Floats
 
 # Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21
@@ -108,7 +108,7 @@ class Network:
             weight[:] = rng.uniform(-bound, bound, weight.shape)
             bias[:] = rng.uniform(-bound, bound, bias.shape)
 
-    def reorder_classes(self, order: NDArray[np.intp]) -> None:
+    def reorder_classes(self, order: Ints) -> None:
         """Reorder the outputs of every head: class ``order[i]`` moves to i."""
         for params in self.layers(self.params)[-1]:
             by_class = params.reshape(*params.shape[:-1], 1 + self.n_heads, self.n_classes)
@@ -157,7 +157,7 @@ def loss_and_gradient(
     layers: list[Layer],
     gradients: list[Layer],
     X: Floats,
-    codes: NDArray[np.intp],
+    codes: Ints,
     weights: Floats,
     n_heads: int,
     gamma: float,
@@ -213,7 +213,7 @@ def loss_and_gradient(
 
 
 def _losses_and_logit_gradient(
-    logits: Floats, codes: NDArray[np.intp], weights: Floats, gamma: float
+    logits: Floats, codes: Ints, weights: Floats, gamma: float
 ) -> Losses:
     """Compute losses from logits (n, 1 + M, C), overwritten by their gradient."""
     n_labeled = len(codes)
@@ -267,11 +267,11 @@ def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:
 
 def train(
     network: Network,
-    fetch: Callable[[NDArray[np.intp]], Floats],
-    labeled: NDArray[np.intp],
-    codes: NDArray[np.intp],
+    fetch: Callable[[Ints], Floats],
+    labeled: Ints,
+    codes: Ints,
     weights: Floats,
-    unlabeled: NDArray[np.intp],
+    unlabeled: Ints,
     *,
     gamma: float = 1.0,
     learning_rate: float = 1e-3,
@@ -339,9 +339,7 @@ def train(
     return losses
 
 
-def draw_batches(
-    n_rows: int, size: int, n_steps: int, rng: np.random.Generator
-) -> NDArray[np.intp]:
+def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> Ints:
     """Draw row numbers for every step, (n_steps, min(size, n_rows)).
 
     The batches are cut from shuffled passes over all rows, laid end to end.

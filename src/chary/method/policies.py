@@ -13,13 +13,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._sklearn import Interval, StrOptions
-from chary.method.confidence import Floats
 
-Indices = NDArray[np.intp]
+Indices = Ints
 
 # Constraints on parameters.
 _SHARE = Interval(Real, 0, 1, closed="right")
@@ -30,13 +29,13 @@ class Round(NamedTuple):
     """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
 
     #: (n,) one number per row, high is confident
-    confidence: NDArray[Any]
+    confidence: Array
     #: (n, C) one number per row and class: softmax, class-wise T-similarity
-    class_confidence: NDArray[Any]
+    class_confidence: Array
     #: (n,) class that the prediction head gives the row
-    prediction: NDArray[np.intp]
+    prediction: Ints
     #: (n, C) estimate of the class probabilities
-    posterior: NDArray[Any]
+    posterior: Array
     #: t = 1, 2, ...
     number: int
 
@@ -45,7 +44,7 @@ class Decision(NamedTuple):
     """A policy's answer: the rows to accept, and what decided it."""
 
     #: (n,) a boolean for each row of the pool
-    accepted: NDArray[np.bool_]
+    accepted: Mask
     #: for the history: the threshold or the thresholds (C,), the share, the bound
     used: dict[str, Any]
 
@@ -276,7 +275,7 @@ class TransductiveBound(_Checked):
 POLICIES = (FixedThreshold, Curriculum, TransductiveBound, RisingShare)
 
 
-def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArray[np.bool_]:
+def _thin_out(accepted: Mask, round: Round, max_rows: int) -> Mask:
     """Thin more than ``max_rows`` rows out, evenly down the ranking of each class."""
     n_accepted = int(accepted.sum())
     if n_accepted <= max_rows:
@@ -297,7 +296,7 @@ def _thin_out(accepted: NDArray[np.bool_], round: Round, max_rows: int) -> NDArr
 
 
 def _best_threshold(
-    j: int, votes: Floats, posterior: Floats, is_predicted: NDArray[np.bool_]
+    j: int, votes: Floats, posterior: Floats, is_predicted: Mask
 ) -> tuple[float, float]:
     """Find theta_j and N_j(theta_j) among the votes of rows predicted j."""
     if not is_predicted.any():
@@ -318,7 +317,7 @@ def _best_threshold(
     return thresholds[best], bound[best]
 
 
-def _infimum(p: Floats, v: Floats, is_predicted: NDArray[np.bool_], start: Indices) -> Floats:
+def _infimum(p: Floats, v: Floats, is_predicted: Mask, start: Indices) -> Floats:
     """Compute B_ij for thresholds at the given positions of the ascending votes v.
 
     The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s
@@ -362,7 +361,7 @@ def _prefix_sums(values: Floats) -> Floats:
     return sums
 
 
-def _unit_columns(name: str, values: NDArray[Any]) -> Floats:
+def _unit_columns(name: str, values: Array) -> Floats:
     """Check that values (n, C) lie in [0, 1]; return them as columns (C, n)."""
     columns = np.array(values.T, dtype=np.float64, order="C")
     # float32 rounding is forgiven; NaN is not.

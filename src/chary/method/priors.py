@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from chary._arrays import Array, Floats, Ints
 from chary._words import exact_percent, listed
-from chary.method.confidence import Floats
 from chary.method.labels import Labels
 
-Codes = NDArray[np.intp]
+Codes = Ints
 
 # What labels should be good at: to be right on as many rows as possible, or on as large a share of
 # every class.
@@ -200,7 +200,7 @@ def variation(codes: Codes, other_codes: Codes, n_classes: int) -> float:
     return float(np.abs(shares - other_shares).sum() / 2)
 
 
-def describe_prior(class_prior: Any, prior: Floats | None, classes: NDArray[Any]) -> str:
+def describe_prior(class_prior: Any, prior: Floats | None, classes: Array) -> str:
     """Say in one plain sentence what a class prior assumes.
 
     >>> classes = np.array(["no", "yes"])

@@ -9,16 +9,16 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
 from chary.method.confidence import (
     CONFIDENCES_BY_NAME,
     MEMBER_CONFIDENCES,
-    Floats,
     Scores,
     scores_of,
     softmax,
@@ -138,7 +138,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     [48, 21, 6]
     """
 
-    labeled_iter_: NDArray[np.intp]
+    labeled_iter_: Ints
     confidence_: Floats
     _parameter_constraints = {  # noqa: RUF012
         "estimator": [HasMethods(["fit"]), None],
@@ -236,7 +236,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             self.confidence_ = _spread(self.confidence_, rows, len(codes), fill=np.nan)
         return self
 
-    def _draw_participants(self, labeled: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def _draw_participants(self, labeled: Mask) -> Ints:
         """Return the labelled rows and at most ``max_pool`` unlabelled ones, in order."""
         pool = np.flatnonzero(~labeled)
         if self.max_pool is None or len(pool) <= self.max_pool:
@@ -245,7 +245,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         drawn = rng.choice(pool, self.max_pool, replace=False)
         return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
 
-    def _run_rounds(self, data: _TrainingData, initial: Any) -> NDArray[np.intp]:
+    def _run_rounds(self, data: _TrainingData, initial: Any) -> Ints:
         """Score the pool, accept labels, refit, and so on; return the codes given and accepted."""
         policy = self._policy()
         template = self._template()
@@ -311,7 +311,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.n_rounds_ = len(self.history_)
         return codes
 
-    def _score_pool(self, data: _TrainingData, pool: NDArray[np.intp], round_number: int) -> Round:
+    def _score_pool(self, data: _TrainingData, pool: Ints, round_number: int) -> Round:
         """Score the rows of the pool with the present classifier."""
         scores = self._scores(safe_indexing(data.X, pool))
         return Round(
@@ -344,7 +344,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.class_bias_ = data.prior.offset(unlabeled_log_probabilities)
 
     def _record_round(
-        self, view: Round, accepted: NDArray[np.bool_], used: dict[str, Any], seconds: float
+        self, view: Round, accepted: Mask, used: dict[str, Any], seconds: float
     ) -> None:
         """Append a round to the history, and print it if ``verbose``."""
         class_counts = np.bincount(view.prediction[accepted], minlength=len(self.classes_))
@@ -366,7 +366,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             figures = [f"{name} {value}" for name, value in self.history_[-1].items()]
             print(", ".join(figures), file=sys.stderr)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict the label of each row."""
         check_is_fitted(self)
         if not self._moves_boundaries:
@@ -436,7 +436,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self.estimator_.n_features_in_
 
     @property
-    def feature_names_in_(self) -> NDArray[Any]:
+    def feature_names_in_(self) -> Array:
         """Names of the columns seen in ``fit``, if it was given a DataFrame."""
         return self.estimator_.feature_names_in_
 
@@ -499,7 +499,7 @@ class _TrainingData(NamedTuple):
     balance_weights: bool
     prior: ClassPrior  # of all rows, even if only some take part
 
-    def subset(self, rows: NDArray[np.intp]) -> _TrainingData:
+    def subset(self, rows: Ints) -> _TrainingData:
         """Keep some of the rows, in the order given."""
         if len(rows) == len(self.labels.codes):
             return self
@@ -512,7 +512,7 @@ class _TrainingData(NamedTuple):
             sample_weight=sample_weight,
         )
 
-    def fit(self, template: Any, codes: NDArray[np.intp], start_from: Any = None) -> Any:
+    def fit(self, template: Any, codes: Ints, start_from: Any = None) -> Any:
         """Fit a clone on the rows that have a label, and on the others if it can use them."""
         labels = Labels(self.labels.classes, codes, labeled=codes >= 0)
         weights = self.sample_weight
@@ -521,7 +521,7 @@ class _TrainingData(NamedTuple):
             weights = self._balanced_weights(accepted)
         return fit_partly(clone(template), self.X, labels, weights, last_step(start_from))
 
-    def _balanced_weights(self, accepted: NDArray[np.bool_]) -> Floats:
+    def _balanced_weights(self, accepted: Mask) -> Floats:
         """Weigh accepted rows so that together they count as much as the given labels."""
         weights = np.ones(len(accepted))
         if self.sample_weight is not None:
@@ -532,7 +532,7 @@ class _TrainingData(NamedTuple):
         return weights
 
 
-def _spread(values: NDArray[Any], rows: NDArray[np.intp], n_rows: int, fill: float) -> NDArray[Any]:
+def _spread(values: Array, rows: Ints, n_rows: int, fill: float) -> Array:
     """Put values of some rows in their places among all rows."""
     spread = np.full(n_rows, fill, dtype=values.dtype)
     spread[rows] = values
@@ -546,7 +546,7 @@ def _is_mask(accepted: Any, n_rows: int) -> bool:
     )
 
 
-def _check_own_confidence(confidence: NDArray[Any], probs: Floats) -> None:
+def _check_own_confidence(confidence: Array, probs: Floats) -> None:
     """Refuse what a user's confidence function returned, if it has another shape or NaN."""
     by_row = probs.shape[:1]
     by_class = probs.shape

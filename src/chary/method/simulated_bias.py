@@ -10,10 +10,11 @@ from scipy.sparse.linalg import svds
 from scipy.special import log_softmax
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
+from chary._arrays import Array, Ints, Mask
 from chary.method.priors import whole_counts
 
 
-def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> NDArray[np.bool_]:
+def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> Mask:
     """Label equally many rows of each class, drawn uniformly (``IID``).
 
     Parameters
@@ -54,7 +55,7 @@ def selection_biased(
     r: float,
     alpha: float = 1.0,
     random_state: Any = None,
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Label rows far out on the first principal component of their class (``SSB``).
 
     This is the paper's sample selection bias. Class proportions are kept. Within class c rows are
@@ -93,7 +94,7 @@ def selection_biased(
     >>> X[mask, 0].tolist()
     [-5.0, -5.0, 5.0, 5.0]
     """
-    features: NDArray[Any] = check_array(X, dtype=(np.float64, np.float32))
+    features: Array = check_array(X, dtype=(np.float64, np.float32))
     rows_of_class, classes = rows_by_class(y)
     check_consistent_length(features, y)
     if not (r > 0 and 0 <= alpha <= 1):
@@ -114,7 +115,7 @@ def selection_biased(
     return mask
 
 
-def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
+def first_component_scores(X: Array) -> NDArray[np.float64]:
     """Project rows onto their first principal component; the sign is arbitrary.
 
     >>> np.abs(first_component_scores(np.array([[0.0, 0.0], [3.0, 4.0]]))).round(6)
@@ -131,7 +132,7 @@ def first_component_scores(X: NDArray[Any]) -> NDArray[np.float64]:
     return u[:, 0] * s[0]
 
 
-def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.float64]:
+def _log_probability(X: Array, r: float, alpha: float) -> NDArray[np.float64]:
     """Compute log P of one draw, for the rows of one class."""
     uniform = np.full(len(X), -np.log(len(X)))
     if alpha == 0:
@@ -143,7 +144,7 @@ def _log_probability(X: NDArray[Any], r: float, alpha: float) -> NDArray[np.floa
     return np.logaddexp(np.log1p(-alpha) + uniform, np.log(alpha) + biased)
 
 
-def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
+def rows_by_class(y: ArrayLike) -> tuple[list[Ints], Array]:
     """Return the rows of each class, and the classes.
 
     A single class, or a class of one row, is refused.
@@ -160,9 +161,9 @@ def rows_by_class(y: ArrayLike) -> tuple[list[NDArray[np.intp]], NDArray[Any]]:
 def _labels_per_class(
     n_labeled: int,
     shares: NDArray[np.float64],
-    rows_of_class: list[NDArray[np.intp]],
-    classes: NDArray[Any],
-) -> NDArray[np.intp]:
+    rows_of_class: list[Ints],
+    classes: Array,
+) -> Ints:
     """Share labels out among the classes by largest remainders, at least one each."""
     sizes = np.array([len(rows) for rows in rows_of_class])
     counts = whole_counts(shares, n_labeled)

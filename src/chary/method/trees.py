@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from chary._arrays import Array, Floats, Mask
 from chary._sklearn import (
     Nodes,
     boosting_nodes,
@@ -24,7 +25,7 @@ from chary._sklearn import (
     compiled_forest_tree,
     forest_nodes,
 )
-from chary.method.confidence import Floats, softmax
+from chary.method.confidence import softmax
 
 # Gives the value of the leaf that each row comes to.
 Predict = Callable[[Any], Floats]
@@ -40,7 +41,7 @@ class Trees:
     threshold: NDArray[np.float64]
     left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
     right: NDArray[np.int32]  # (N,)
-    missing_left: NDArray[np.bool_]  # (N,) whether a missing value goes left
+    missing_left: Mask  # (N,) whether a missing value goes left
     value: NDArray[np.float64]  # (L, K) of the leaves
 
     @classmethod
@@ -121,7 +122,7 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
             self.feature_names_in_ = fitted.feature_names_in_
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Predict the label of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 

@@ -16,6 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from chary._arrays import Array, Mask
 from chary._words import Parameter, shown
 from chary.tables.cells import codes_of, filled_cells, without_codes
 from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults, find_column, kind_of
@@ -279,7 +280,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                     f"Column {shown(column.name)} is missing, and the model learned from it; {hint}"
                 )
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Name each feature for a person; ``input_features`` is not used."""
         return np.array([feature.name for feature in self.features()], dtype=object)
 
@@ -438,7 +439,7 @@ class CellCounts:
         """
         return {name: counts["missing"] for name, counts in self._counts.items()}
 
-    def add_cells(self, name: str, cells: pl.Series, is_missing: NDArray[np.bool_]) -> None:
+    def add_cells(self, name: str, cells: pl.Series, is_missing: Mask) -> None:
         """Count cells of a column in a part of the table."""
         column = self._columns[name]
         numberless = cells.filter(is_missing)

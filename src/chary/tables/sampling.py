@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Mask
 from chary._words import Parameter
 from chary.tables.cells import may_be_unlabeled
 from chary.tables.table import (
@@ -180,7 +181,7 @@ class _Reservoir:
         return rows
 
 
-def _hold_labels(column: LabelCounts, classes: Sequence[str]) -> NDArray[np.bool_]:
+def _hold_labels(column: LabelCounts, classes: Sequence[str]) -> Mask:
     """Tell which cells hold a label, without those that may mean none."""
     certain = [
         text for text in column.counts if is_marker(text, classes) or not may_be_unlabeled(text)

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from chary._arrays import Ints
 from chary._files import why_unreadable
 from chary._words import Parameter, shown
 from chary.tables.formats import Parquet, look_into
@@ -453,7 +453,7 @@ class Source:
         return counts["value"], counts["rows"].to_list()
 
     @cached_property
-    def blank_numbers(self) -> NDArray[np.intp]:
+    def blank_numbers(self) -> Ints:
         """Numbers from 0 of rows without a filled cell, if there are several columns."""
         if len(self.names) == 1:
             return np.empty(0, dtype=np.intp)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from chary._arrays import Ints, Mask
 from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import FORMAT_WORDS
 
@@ -81,7 +82,7 @@ class Taken(NamedTuple):
     n_rows: int  # of the whole table
     checksum: str = ""  # of all rows, if a sheet needs it
 
-    def places(self, numbers: ArrayLike) -> NDArray[np.intp]:
+    def places(self, numbers: ArrayLike) -> Ints:
         """Return the places of rows among those taken; all must be there."""
         last_place = max(0, len(self.numbers) - 1)
         places = np.minimum(np.searchsorted(self.numbers, numbers), last_place)
@@ -133,7 +134,7 @@ class Table:
         """Number of rows of the file, blank ones too."""
         return self.n_rows if self.blank is None else self.n_rows + len(self.blank.numbers)
 
-    def numbers(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+    def numbers(self, places: Ints) -> NDArray[np.int64]:
         """Return the row numbers in the file, from 0, of ``places`` in ``frame``."""
         if self.taken is not None:
             return self.taken.numbers[places]
@@ -141,7 +142,7 @@ class Table:
             return np.delete(np.arange(self.n_numbers), self.blank.numbers)[places]
         return np.asarray(places, dtype=np.int64)
 
-    def places_of(self, numbers: ArrayLike) -> NDArray[np.intp]:
+    def places_of(self, numbers: ArrayLike) -> Ints:
         """Return the places of the rows ``numbers`` in ``frame``; all must be there."""
         if self.taken is not None:
             return self.taken.places(numbers)
@@ -265,7 +266,7 @@ def _stem_and_ending(path: str) -> tuple[str, str]:
     return content.stem, content.suffix
 
 
-def blank_rows(frame: pl.DataFrame) -> NDArray[np.bool_]:
+def blank_rows(frame: pl.DataFrame) -> Mask:
     """Tell which rows hold nothing: null, NaN or white space in every cell.
 
     >>> blank_rows(pl.DataFrame({"a": [1, None, None], "b": ["", " ", "x"]})).tolist()

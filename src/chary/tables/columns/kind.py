@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Array
 from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.table import all_composed
 
@@ -42,7 +43,7 @@ class Column:
     categories: tuple[str, ...] = ()
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted
-    learned: dict[str, NDArray[Any]] = field(default_factory=dict, compare=False)  # by the kind
+    learned: dict[str, Array] = field(default_factory=dict, compare=False)  # by the kind
     doubtful: bool = False  # a person should read the note: it may have been meant otherwise
 
     @property

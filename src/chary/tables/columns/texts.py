@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags_array, vstack
 from sklearn.utils.extmath import randomized_svd, svd_flip
 
+from chary._arrays import Ints, Mask
 from chary.tables.cells import missing_cells
 from chary.tables.columns.defaults import COLUMN_DEFAULTS, NO_HINTS, ColumnDefaults, Hints
 from chary.tables.columns.kind import IDENTIFIER, TOPIC, UNUSED_TEXT, Column, Kind, sample_cells
@@ -354,7 +355,7 @@ class Letters:
         pairs = numbers[:-1] * _MIX + numbers[1:]
         return Ngrams(cell[1:][is_pair], _places(pairs[is_pair], 1))
 
-    def _numbers(self, start: NDArray[np.intp], stop: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def _numbers(self, start: Ints, stop: Ints) -> NDArray[np.uint64]:
         """Compute the numbers h of n-grams, by the formula above."""
         return (self._sums[stop] - self._sums[start]) * self._shift[start]
 
@@ -373,7 +374,7 @@ def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
     return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
-def _in_words(text: str, codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _in_words(text: str, codes: NDArray[np.uint64]) -> Mask:
     """Tell which code points of a text are letters, digits or marks on them."""
     in_word = np.zeros(sys.maxunicode + 1, bool)
     for letter in set(text):

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from chary._arrays import Ints
 from chary._words import Parameter
 from chary.tables.cells import guarded
 from chary.tables.formats.base import Appender, Batch, Format, Reading, with_added
@@ -231,7 +232,7 @@ def _record_ends(data: bytes) -> tuple[int, int]:
     return int(ends[0]) + 1, int(ends[-1]) + 1
 
 
-def _outside_quotes(positions: NDArray[np.intp], quotes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _outside_quotes(positions: Ints, quotes: Ints) -> Ints:
     """Keep positions after an even number of quotes."""
     if not len(quotes):
         return positions
@@ -248,8 +249,8 @@ class _Records:
     name: str  # of the file
     n_above: int  # lines of the file above the header
     n_between: int  # lines of the file between the header and the other records
-    ends: NDArray[np.intp]  # (n_records,) position of the newline, or of the end of the file
-    quotes: NDArray[np.intp]  # (n_quotes,) positions
+    ends: Ints  # (n_records,) position of the newline, or of the end of the file
+    quotes: Ints  # (n_quotes,) positions
 
     @classmethod
     def of(cls, data: bytes, name: str, n_above: int = 0, n_between: int = 0) -> _Records:
@@ -267,7 +268,7 @@ class _Records:
             line += self.n_between
         return f"{self.name}, line {line}"
 
-    def widths(self, delimiter: str, n_records: int | None = None) -> NDArray[np.intp]:
+    def widths(self, delimiter: str, n_records: int | None = None) -> Ints:
         """Count the cells of each of the first records."""
         ends = self.ends[:n_records]
         delimiters = np.flatnonzero(self.codes[: int(ends[-1])] == ord(delimiter))
@@ -319,7 +320,7 @@ class _Records:
                 f"{where}: a quote in the middle of a cell; put the cell in quotes and double it."
             )
 
-    def blank_rows(self, delimiter: str) -> NDArray[np.intp]:
+    def blank_rows(self, delimiter: str) -> Ints:
         """Find blank lines; refuse rows of another width than the header."""
         widths = self.widths(delimiter)
         starts = np.concatenate([[0], self.ends[:-1] + 1])
