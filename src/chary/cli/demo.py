@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chary._arrays import Array
 from chary.cli import console
 from chary.cli.label import Labelled, label_and_write
 from chary.options import AUDIT_SIZE, DemoOptions, DrawOptions, LabelOptions, Options, ReviewOptions
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from chary._arrays import Array
 
 TARGET = "diagnosis"
 N_LABELED = 30  # as many labels as a person gives in an hour
