@@ -32,7 +32,8 @@ _WINDOWS = os.name == "nt"
 _SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
 _MOUNTED_FOLDERS = ("/net", "/afs", "/smb", "/Network")
-# Errors of a disk that takes no more; while a file is written, other errors may be about others.
+# Errors of a disk that accepts no more. While the caller writes, other errors may be about files
+# other than the output.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PROBE_BYTES = 1 << 16
@@ -70,8 +71,8 @@ def atomic_writes(
 ) -> Iterator[list[BinaryIO]]:
     """Open several files that take their names once all are on the disk.
 
-    The first takes its name last: if that is new, so are the others, even if the machine stops
-    midway.
+    The first file takes its name last: if the first file is new, the other files are new, too, even
+    if the machine stops midway.
     """
     outputs = [Path(path) for path in paths]
     for output in outputs:
@@ -82,7 +83,7 @@ def atomic_writes(
         with _errors_as_sentence(outputs):
             for output in outputs:
                 temporaries.append(_Temporary(output))
-        with _errors_as_sentence(outputs, _DISK_ERRORS):
+        with _errors_as_sentence(outputs, numbers=_DISK_ERRORS):
             yield [temporary.file for temporary in temporaries]
         with _errors_as_sentence(outputs):
             for temporary in temporaries:
@@ -118,7 +119,7 @@ def make_folders(paths: Iterable[GivenPath]) -> None:
 
 @contextmanager
 def sole_writer(path: GivenPath) -> Iterator[None]:
-    """Let others that ask for a file of the same folder wait.
+    """Lock the folder of a file: other callers that lock it wait.
 
     If the path is a link, the folder is that of the file that it leads to. A thread may ask again
     for its folder. No lock file is left behind. Nobody waits if the system, or the file system, has
@@ -145,8 +146,8 @@ def sole_writer(path: GivenPath) -> Iterator[None]:
 def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     """Refuse, before any work, outputs that could not be written after it.
 
-    A little is written under a temporary name in every folder, or in the one that it will be made
-    in. Nothing of it stays.
+    A few bytes are written under a temporary name in the folder of each output, or in the nearest
+    folder above it that exists, and removed again.
     """
     outputs = [Path(path).absolute() for path in paths]
     for output in outputs:
@@ -155,7 +156,7 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
         for output in outputs:
             folder = next(parent for parent in output.parents if parent.exists())
             with suppress(FileNotFoundError):
-                os.lstat(output)  # a name that is too long is another error
+                os.lstat(output)  # fails if the name is too long, which is no FileNotFoundError
             temporary = _Temporary(folder / output.name)
             try:
                 temporary.file.write(bytes(_PROBE_BYTES))

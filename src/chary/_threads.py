@@ -108,10 +108,10 @@ def same_warnings() -> Iterator[None]:
 def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
     """Hold BLAS or OpenMP at one thread.
 
-    For work so small that more threads would only wait for each other. The result is then the same
-    to the bit whatever the number of threads before. OpenMP has a number for every Python thread.
-    BLAS has one for the whole process: several threads may ask for it at the same time, and the
-    last of them puts back what was before the first.
+    This is for work so small that more threads would only wait for each other. The result is then
+    the same to the bit, whatever the number of threads was before. OpenMP has a limit for each
+    Python thread. BLAS has one limit for the whole process: several threads may ask for it at the
+    same time, and the last of them puts back the limit from before the first.
     """
     if api == "blas":
         return _single_blas_thread()
@@ -120,7 +120,10 @@ def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
 
 @cache
 def _controller(api: str) -> Any:
-    """Return a controller of the libraries loaded at the first call for an API."""
+    """Return a controller of the libraries that were loaded at the first call for ``api``.
+
+    The argument is only the key of the cache: OpenMP may be loaded later than BLAS.
+    """
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()

@@ -72,7 +72,7 @@ def percent(share: float) -> str:
 
 
 def _rounded(value: float) -> int:
-    """Round a half up, also one that arithmetic has made a little smaller."""
+    """Round halves up, even a half that floating point has made a little smaller."""
     return math.floor(value + 0.5 + 1e-9)
 
 
@@ -98,7 +98,7 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
 def named_columns(names: Sequence[str], most: int = 8) -> str:
     """List columns in a sentence; of many, only some.
 
-    These are the first ones and the last ones, which are those that were added.
+    Those are the first and the last names: columns that chary added come last.
 
     >>> named_columns(["a", "b"]), named_columns("abcdef", most=4)
     ("'a' and 'b'", "'a', 'b', 2 more, 'e' and 'f'")
@@ -177,7 +177,7 @@ def finite(value: Any) -> Any:
 
 
 class Parameter(NamedTuple):
-    """A parameter that a sentence names, and perhaps a value for it.
+    """A parameter that a sentence names, with a value if the sentence suggests one.
 
     The command line shows it as an option.
 

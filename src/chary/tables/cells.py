@@ -1,4 +1,4 @@
-"""What the cells of a table say, to a person or a spreadsheet."""
+"""What cells mean (missing, a code, a label), and how people and spreadsheets are shown them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, te
 # What spreadsheets write for errors, and people and programs for an empty cell, in lower case.
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
-# In a feature these are missing, too; so is any number that is not finite.
+# In a feature, infinite numbers and the words of _NOT_THERE are missing, too.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
 _NOT_THERE = ("", "none", "-", "n.a.", "n. a.", "k.a.", "k. a.", "n.d.", "s/d", "b.d.", "n.v.t.")
 _MISSING = (*_NOTHING, *_INFINITE, *_NOT_THERE)
@@ -142,6 +142,7 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
     descending = ascending[::-1]
     code_texts = [code.strip().casefold() for code in codes]
     code_numbers = {float(code) for code in code_texts if re.fullmatch(r"-?\d+(\.\d+)?", code)}
+    # Codes stand at either end of the numbers.
     for values in (ascending, descending):
         code_numbers.update(values[: _n_leading_codes(values, fewest=2)])
 
@@ -159,10 +160,10 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
 def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> set[str]:
     """Find numbers and signs that may stand for nothing among words.
 
-    Every number and sign must be a code, as one that is not shows that such are classes ("1st",
-    "2", "A1"), and there must be fewer of them than words. A code of one digit, or a sign, is like
-    a class that is written with digits or as one letter: 9 beside "10a", 0 beside the blood groups
-    "A" and "AB", "-" beside "A", "C", "G", "T".
+    None is found if a number or sign is not a code: numbers are then classes ("1st", "2", "A1").
+    None is found, either, unless there are more words than numbers and signs. A code of one digit,
+    or a sign, needs words of two letters at least and without digits; beside other words it may be
+    a class: 9 beside "10a", 0 beside the blood groups "A" and "AB", "-" beside "A", "C", "G", "T".
 
     >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0})
     {'0'}
@@ -185,6 +186,7 @@ def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> s
     if candidates != long_codes | short_codes | signs or len(candidates) >= len(words):
         return set()
 
+    # Plain words have two letters at least and no digit.
     are_plain_words = all(
         re.search(r"[^\W\d_].*[^\W\d_]", word) and not re.search(r"\d", word) for word in words
     )
@@ -233,17 +235,17 @@ def _n_leading_codes(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
 
     last_code = values[n - 1]
     others = sorted(values[n:])
-    is_below_all = last_code < 0 <= others[0]
+    are_only_negatives = last_code < 0 <= others[0]
     widest_gap = max(after - before for before, after in pairwise(others))
     least_distance = max(_FAR * (others[-1] - others[0]), 2 * widest_gap)
     is_far = abs(values[n] - last_code) > least_distance
-    return n if is_below_all or is_far else 0
+    return n if are_only_negatives or is_far else 0
 
 
 # ---------------------------------------------------------------- cells of a target
 
 _WHOLE = re.compile(r"^([+-]?[0-9]+)\.0+$")
-# What is unseen around a label; NumPy drops a NUL at the end of text anyway.
+# Invisible characters around a label, NUL among them: NumPy drops it at the end of text anyway.
 _AROUND = rf"^[\s\x00{NO_WIDTH}]+|[\s\x00{NO_WIDTH}]+$"
 
 
@@ -292,7 +294,7 @@ _CELL_WIDTH = 30
 _DIGITS = 6
 # What ``visible`` escapes: all that is not printable, and every separator but a space.
 _UNPRINTABLE = r"[\p{C}\p{Z}&&[^ ]]"
-# A date with the time of midnight, or a moment with no part of a second.
+# A date at midnight, or a moment whose fraction of a second is zero; the groups are what is shown.
 _MOMENT = re.compile(
     r"^(\d{4}-\d\d-\d\d)[ T]00:00:00(?:\.0+)?$|^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\.0+$"
 )
@@ -343,7 +345,7 @@ def shown_cells(cells: pl.Series) -> pl.Series:
 def cell_words(value: object, digits: int = 10) -> str:
     """Show one value as a person reads it.
 
-    Truth values are as files have them, and a midnight that says nothing is left out.
+    Truth values are in lower case, as in files. The time of a date at midnight is left out.
 
     >>> cell_words(None), cell_words(True), cell_words(1 / 3, 3)
     ('', 'true', '0.333')
@@ -362,10 +364,10 @@ def cell_words(value: object, digits: int = 10) -> str:
 
 # What begins a formula: = in every spreadsheet, + and - in Excel and Google Sheets, @ as once in
 # Lotus; in Excel set to Japanese also their full-width forms. OWASP's list, "CSV Injection", names
-# these eight, and a report to it the long-vowel mark in place of -. The minus sign and the small
-# forms fold to the same signs: for caution.
+# these eight, and a report to OWASP adds the long-vowel mark, which is used for -. The minus sign
+# and the small forms, which programs may replace by the plain signs, are added for caution.
 FORMULA_SIGNS = "=+-@＝＋－＠ー−﹦﹢﹣﹫"
-# What is passed over before such a sign: spaces of all kinds, controls, and marks that are unseen.
+# Characters that a spreadsheet may skip before such a sign: spaces, controls, invisible marks.
 _UNSEEN = (
     "\x00-\x20\x7f-\xa0\xad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000"
     "\ufe00-\ufe0f\ufeff"
@@ -374,7 +376,7 @@ _UNSEEN = (
 # apostrophe that a text already has before a formula gets one more, so that each text is read back
 # unchanged.
 _RISKY = rf"'*(?:[{_UNSEEN}]*[{re.escape(FORMULA_SIGNS)}]|[\t\r\n])"
-# What runs nothing: a plain number, and a sign alone.
+# Text that begins with a sign and is no formula: a plain number, or the sign alone.
 _HARMLESS = r"^[+-](?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)?$"
 
 

@@ -66,6 +66,7 @@ def _series(name: str, values: Any) -> pl.Series:
         return values.alias(name)
     array = values if isinstance(values, np.ndarray) else getattr(values, "array", values)
     dtype = getattr(array, "dtype", None)
+    # Truth values, whole numbers with and without a sign, floats, and moments.
     if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
         return pl.Series(name, np.asarray(array))
 
@@ -117,7 +118,7 @@ def extended(
     data : frame, path, mapping or Table
         The table as it was given.
     table : Table
-        The same as it was read; it may be without its blank rows.
+        The table as chary read it, with or without its blank rows.
     added : mapping of str to Series
         The columns to add, by name.
     target : str, default=""
@@ -125,6 +126,7 @@ def extended(
     rows : array-like of int, default=None
         Places of rows in ``table``; None: all rows, blank ones too.
     """
+    # Blank rows go back into their place, so that places in the table become row numbers.
     if table.blank is not None:
         if rows is None:
             table, added = table.with_blank_rows(added)
@@ -141,7 +143,7 @@ def extended(
 
     if rows is not None:
         data = data.iloc[rows]
-    arrays = {name: _pandas_array(column, None) for name, column in added.items()}
+    arrays = {name: _pandas_array(column, dtype=None) for name, column in added.items()}
     target_types = [data[name].dtype for name in data.columns if str(name) == target]
     if target_types and LABEL in added:
         arrays[LABEL] = _pandas_array(added[LABEL], target_types[0])
@@ -225,16 +227,16 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
-    """Convert values for pandas, to ``dtype`` if that can hold them, otherwise as they are."""
+    """Convert values for pandas, to ``dtype`` if it can hold all of them."""
     import pandas as pd
 
     is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
     plain = pd.Series(column.to_numpy() if is_plain else column.to_list())
 
-    # Durations stay as they were read. Whole numbers stay whole, though pandas makes floats of a
-    # target with missing cells.
-    only_has_gaps = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
-    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or only_has_gaps:
+    # Durations stay as they were read. Pandas stores a target of whole numbers as floats only
+    # because cells are missing: the added column keeps whole numbers.
+    is_float_for_gaps = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
+    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or is_float_for_gaps:
         return plain.array
 
     categories = getattr(dtype, "categories", None)

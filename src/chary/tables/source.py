@@ -62,7 +62,7 @@ _BLOCK_BYTES = 64 << 20
 _GROWTH = 3
 # ... and Python, NumPy and Polars themselves take this.
 _BASE_BYTES = 300 << 20
-# Text takes at most this many bytes in memory for each of its own, numbers in JSON lines included.
+# Bytes in memory for each byte of a text file, at most: this holds for numbers in JSON lines, too.
 _TEXT_GROWTH = 4
 # First rows of a Parquet file, from which the size of all its cells is estimated.
 _FIRST_ROWS = 2**12
@@ -70,7 +70,7 @@ _FIRST_ROWS = 2**12
 _SMALL_BYTES = 64 << 20
 # Files that a note names; of more, the first ones and the last.
 _NAMED_FILES = 6
-# What people write before sums.
+# Words that mark a row of sums, in several languages.
 _SUM_WORDS = (
     "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme",
     "insgesamt", "somme", "totale", "suma", "totaal", "totalt", "razem", "итого",
@@ -100,10 +100,10 @@ def open_source(
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
-        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is
-        not, which a note says; text that does not decode is refused.
+        Encoding of a CSV; a byte-order mark overrides it. None: UTF-8, or Windows-1252 if the text
+        is not valid UTF-8, which a note says. Text that does not decode is refused.
     sheet : str, default=None
-        Of an Excel workbook that has several.
+        Name of a sheet; needed if an Excel workbook has several.
     header_row : int, default=None
         The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds
         it: the first row, unless that is empty or a title.
@@ -161,7 +161,8 @@ def _open_files(
     files = []
     formats = []
     for file_given in files_given:
-        file, format = look_into(file_given if file_given.path else _standard_input())
+        opened = file_given if file_given.path else _standard_input()
+        file, format = look_into(opened)
         files.append(file)
         formats.append(format)
     for file, format in zip(files, formats, strict=True):
@@ -171,8 +172,13 @@ def _open_files(
             )
 
     names = tuple(str(file.path) for file in files if file.path)
-    origin = _Origin(paths[0], tuple(paths[1:]), names, reading.as_given())
-    return Source(files, formats, reading, reserved, memory, origin, notes)
+    origin = _Origin(
+        path=paths[0],
+        more_paths=tuple(paths[1:]),
+        files=names,
+        read_with=reading.as_given(),
+    )
+    return Source(files, formats, reading, reserved, memory, _origin=origin, _notes=notes)
 
 
 def read_table(
@@ -196,10 +202,10 @@ def read_table(
     delimiter : str, default=None
         One character; None finds out among comma, semicolon, tab and bar.
     encoding : str, default=None
-        Of a CSV. A byte-order mark overrides it. None: UTF-8, or UTF-16 or Windows-1252 if it is
-        not, which a note says; text that does not decode is refused.
+        Encoding of a CSV; a byte-order mark overrides it. None: UTF-8, or Windows-1252 if the text
+        is not valid UTF-8, which a note says. Text that does not decode is refused.
     sheet : str, default=None
-        Of an Excel workbook that has several.
+        Name of a sheet; needed if an Excel workbook has several.
     header_row : int, default=None
         The row of a CSV or an Excel sheet, counted from 1, that holds the column names. None finds
         it: the first row, unless that is empty or a title.
@@ -256,7 +262,7 @@ class Source:
     Files that changed since they were opened are refused.
     """
 
-    files: list[File]  #: none: a data frame
+    files: list[File]  #: empty if the source is a data frame
     _formats: list[Format]  # of each file
     _reading: Reading
     _reserved: Sequence[str]
@@ -321,7 +327,8 @@ class Source:
     def exceeds(self, memory: int) -> bool:
         """Tell whether labelling all rows at once would take more than ``memory`` bytes.
 
-        False for what can only be read as a whole, and for damaged files: the reader refuses those.
+        False for sources that can only be read as a whole, and for damaged files, which the reader
+        refuses later.
         """
         if self._is_whole or any(file.path is None for file in self.files):
             return False
@@ -336,7 +343,7 @@ class Source:
                 return False
         try:
             return self.needed > memory
-        except TableError:
+        except TableError:  # a damaged file, which the reader refuses later
             return False
 
     # ------------------------------------------------------------ its rows and columns
@@ -375,6 +382,7 @@ class Source:
             yield Batch(_selected(whole, columns), 1.0)
             return
 
+        # Each file counts by its size in the share that was read.
         sizes = [max(1, file.size) for file in self.files]
         n_rows = 0
         last_table = None
@@ -392,7 +400,7 @@ class Source:
                 f"{self.table.name} has a header and no rows; there is nothing to label."
             )
         _refuse_sums(last_table)
-        self.n_rows = n_rows
+        self.n_rows = n_rows  # all rows were counted, so the cached property has its value
 
     def rows(self, numbers: Sequence[int], columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Read rows by their ``numbers`` from 0, in this order.
@@ -414,6 +422,7 @@ class Source:
             with self._unchanged():
                 return parquet.rows(self.files[0], numbers, names)
 
+        # Each row is read once, in ascending order; ``places`` restores the order asked for.
         ascending, places = np.unique(np.asarray(numbers, np.int64), return_inverse=True)
         frames = [self.table.frame.select(names)]
         n_read = 0
@@ -460,7 +469,7 @@ class Source:
         if self._may_read_whole():
             return np.flatnonzero(blank_rows(self.read().frame))
 
-        is_blank = np.ones(1, dtype=bool)  # becomes as long as the columns
+        is_blank = np.ones(1, dtype=bool)  # the first column broadcasts it to all rows
         # Columns at hand come first: in most tables, a single column has a cell in every row.
         for name in dict.fromkeys([*self._columns, *self.names]):
             masks = [blank_rows(batch.table.frame.select(name)) for batch in self.batches([name])]
@@ -557,7 +566,8 @@ class Source:
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
         """Refuse files that change while they are read."""
-        self.refuse_changed()  # Polars would print a traceback of its own
+        # Polars would print a traceback for a file that changed.
+        self.refuse_changed()
         try:
             yield
         except Exception:
@@ -583,17 +593,18 @@ def in_blocks(
         bytes_before = np.concatenate([[0], np.cumsum(row_bytes(batch.table.frame))])
         start = 0
         while start < height:
+            # Rows fit while the block has bytes left; an empty block takes one row of any size.
             most_end = bytes_before[start] + most_bytes - block_bytes
             n_fitting = int(np.searchsorted(bytes_before, most_end, side="right")) - 1 - start
             n_least = 0 if block_rows else 1
-            n = min(n_rows - block_rows, height - start, max(n_fitting, n_least))
-            if n > 0:
-                pieces.append(replace(batch.table, frame=batch.table.frame.slice(start, n)))
-                block_rows += n
-                block_bytes += int(bytes_before[start + n] - bytes_before[start])
-                start += n
+            n_taken = min(n_rows - block_rows, height - start, max(n_fitting, n_least))
+            if n_taken > 0:
+                pieces.append(replace(batch.table, frame=batch.table.frame.slice(start, n_taken)))
+                block_rows += n_taken
+                block_bytes += int(bytes_before[start + n_taken] - bytes_before[start])
+                start += n_taken
 
-            # Rows of the batch that are left do not fit.
+            # If rows of the batch are left, they did not fit into the block.
             is_full = block_rows == n_rows or start < height
             if is_full:
                 yield Batch(_concatenated(pieces), batch.share)
@@ -697,6 +708,7 @@ def _files_of(path: str) -> tuple[list[File], list[str]]:
     skipped = []
     for candidate in candidates:
         name = os.path.basename(candidate)
+        # Programs such as Spark put files like _SUCCESS beside tables.
         is_beside_tables = is_folder and name.startswith("_")
         if is_beside_tables or _OUTPUT.search(name):
             skipped.append(name)
@@ -725,7 +737,7 @@ def _paths_in_folder(folder: str) -> list[str]:
 
 
 def _file(path: str) -> File:
-    """Find one file, or refuse what is none."""
+    """Find the file at a path; refuse a path that cannot be read or is no regular file."""
     sentence = why_unreadable(path)
     if sentence is not None:
         raise TableError(sentence)
@@ -740,11 +752,11 @@ def _standard_input() -> File:
 
 
 def _identity(file: File) -> Any:
-    """Return what all paths to a file have in common."""
+    """Return a key that is equal for all paths to the same file."""
     if file.path is None or file.state is None:
         return file.name
     device, inode, *_ = file.state
-    if inode == 0:  # a file system without numbers for files
+    if inode == 0:  # a file system without inode numbers
         return os.path.realpath(file.path)
     return device, inode
 
@@ -815,6 +827,7 @@ def _refuse_sums(table: Table) -> None:
         last = cells[-1]
         if last is None or len(cells) == 1 or folded(last).rstrip(":") not in _SUM_WORDS:
             continue
+        # A word that other rows have, too, is a value of the column.
         if (cells == last).sum() == 1:
             raise TableError(
                 f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; "

@@ -35,7 +35,8 @@ ACCEPT = "chary_accept"
 WHY = "chary_why"
 ADDED_COLUMNS = (LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY)
 
-# What has no width: soft hyphen, joiners, marks of direction, byte-order mark, variants of a sign.
+# Characters without width: soft hyphen, joiners, direction marks, byte-order mark, and variation
+# selectors.
 NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _WITHOUT_WIDTH = re.compile(f"[{NO_WIDTH}]")
 _FIXED_SPACES = re.compile("[\u00a0\u2007\u202f]")
@@ -68,7 +69,7 @@ class TableError(ValueError):
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of what a library says of an error, short."""
+    """Return the first line of an error message of a library, shortened."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -83,7 +84,8 @@ class Taken(NamedTuple):
     checksum: str = ""  # of all rows, if a sheet needs it
 
     def places(self, numbers: ArrayLike) -> Ints:
-        """Return the places of rows among those taken; all must be there."""
+        """Find the rows ``numbers`` among the taken rows; all must be there."""
+        # A number beyond the last taken one is compared to the last, and so refused below.
         last_place = max(0, len(self.numbers) - 1)
         places = np.minimum(np.searchsorted(self.numbers, numbers), last_place)
         if not np.array_equal(self.numbers[places], numbers):
@@ -155,6 +157,7 @@ class Table:
                 f"Row {blank_wanted[0] + 1} of {self.name} is blank; it has no label, so leave it "
                 "out."
             )
+        # A row moved up by the number of blank rows before it.
         return wanted - np.searchsorted(self.blank.numbers, wanted)
 
     def without_blank_rows(self) -> Table:
@@ -182,6 +185,7 @@ class Table:
         if self.blank is None:
             return self, columns
 
+        # Blank rows are appended below the filled rows, then all are sorted by row number.
         filled_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
         order = np.argsort(np.concatenate([filled_numbers, self.blank.numbers]))
         n_blank = len(self.blank.numbers)
@@ -201,7 +205,7 @@ class Table:
 
     @property
     def stem(self) -> str:
-        """What to call a file made of this one, before its extension."""
+        """Name for a file made from this one, without its extension."""
         if self.path == "-":
             return "stdin"
         if self._is_folder:
@@ -211,7 +215,7 @@ class Table:
 
     @property
     def folder(self) -> Path:
-        """Folder for a file made of this one: beside it, if it is a file."""
+        """Folder for a file made from this one: the folder that holds it."""
         if self.path in ("", "-"):
             return Path()
         if not self._is_folder:
@@ -288,8 +292,8 @@ def blank_rows(frame: pl.DataFrame) -> Mask:
 def rows_that_count(table: Table) -> Table:
     """Leave out blank rows.
 
-    They stay in a table of one column or of blank rows alone: it is refused later, with a sentence
-    on its labels.
+    A table of one column, or of blank rows only, keeps them: the check of its labels comes later
+    and has a better message.
     """
     if table.frame.width == 1:
         return table
@@ -360,7 +364,7 @@ def refuse_duplicates(names: Sequence[str], where: str) -> None:
 def told_apart(text: str) -> str:
     r"""Put text in quotes, with what makes it different from similar text escaped.
 
-    That is what is unseen, and marks apart from their letters.
+    Escaped are invisible characters, and accents that are characters apart from their letters.
 
     >>> told_apart("Cafe\u0301")
     "'Cafe\\u0301'"
@@ -413,6 +417,7 @@ def all_composed(cells: pl.Series) -> pl.Series:
     """
     if cells.dtype != pl.String:
         return cells
+    # Only ASCII text has as many bytes as characters.
     is_ascii = (cells.str.len_bytes() == cells.str.len_chars()).fill_null(True)
     if is_ascii.all():
         return cells
@@ -442,9 +447,9 @@ def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.Dat
     for frame in frames:
         for column, dtype in frame.schema.items():
             common = empty.schema[column]
-            are_numbers = dtype.is_numeric() == common.is_numeric()
-            are_texts = (dtype in _TEXT) == (common in _TEXT)
-            if dtype != pl.Null and not (are_numbers and are_texts):
+            agree_on_numbers = dtype.is_numeric() == common.is_numeric()
+            agree_on_text = (dtype in _TEXT) == (common in _TEXT)
+            if dtype != pl.Null and not (agree_on_numbers and agree_on_text):
                 raise TableError(
                     f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one "
                     "type."
@@ -475,8 +480,8 @@ def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -
 
 # ---------------------------------------------------------------- memory
 
-# Bytes needed for each byte of a cell: cells of a dictionary share theirs until something is made
-# of them.
+# Bytes of memory needed for each byte of cells. Equal cells of a column with a dictionary share
+# their bytes, but only until the column is converted.
 _GROWTH = 3
 # Where Linux tells the limits of a container.
 _GROUP = Path("/sys/fs/cgroup")
@@ -492,7 +497,7 @@ def free_memory() -> int:
         used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
         limit = int((_GROUP / "memory.max").read_text(encoding="ascii"))
         free_in_container = limit - used
-        # Files that were read would make room.
+        # Cached files count as used memory, but make room when it is needed.
         lines = (_GROUP / "memory.stat").read_text(encoding="ascii").splitlines()
         cached = next(line for line in lines if line.startswith("inactive_file "))
         free_in_container += int(cached.split()[1])
@@ -500,7 +505,7 @@ def free_memory() -> int:
 
 
 def resident_bytes() -> int:
-    """Return the bytes of this process, if possible without those of files."""
+    """Return the bytes of memory of this process, if possible without shared files."""
     import psutil
 
     info = psutil.Process().memory_info()
@@ -527,7 +532,7 @@ def refuse_beyond_memory(name: str, needed: int, remedy: str) -> None:
 
 
 def total_bytes(frame: pl.DataFrame) -> int:
-    """Return what all cells take: the sum of ``row_bytes``."""
+    """Return the bytes that all cells take: the sum of ``row_bytes``."""
     return int(row_bytes(frame).sum())
 
 

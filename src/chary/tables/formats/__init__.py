@@ -20,7 +20,7 @@ from chary.tables.table import PACKABLE, Table, TableError
 
 # In the order in which a file is looked at: what no other format begins with is a CSV.
 FORMATS: dict[str, Format] = {format.name: format for format in (Parquet(), Xlsx(), Jsonl(), Csv())}
-# What the extension of a name promises; a text table may have any.
+# The format that the extension of a file name promises; a text table may have any extension.
 _PROMISED = {ending: format.name for format in FORMATS.values() for ending in format.endings}
 _PROMISED[".gz"] = GZIP
 
@@ -36,7 +36,7 @@ _FOREIGN = {
     b"\xff\xff\xff\xff": _ARROW,
     b"\x80\x04": _PICKLE,
     b"\x80\x05": _PICKLE,
-    b"\x1f\x8b": _PACKED,  # twice: ``File.unpacked`` has unpacked it once
+    b"\x1f\x8b": _PACKED,  # compressed twice: ``File.unpacked`` has taken off one layer
     b"BZh": _PACKED,
     b"\xfd7zXZ": _PACKED,
     b"\x28\xb5\x2f\xfd": _PACKED,
@@ -85,7 +85,7 @@ def _refuse_empty(file: File) -> None:
 
 
 def _refuse_foreign(head: bytes, name: str) -> None:
-    """Refuse what is no table, and say what to do to get one."""
+    """Refuse content that is no table, and say how to get a table."""
     for first_bytes, words in _FOREIGN.items():
         if head.startswith(first_bytes):
             raise TableError(f"{name} is {words}.")

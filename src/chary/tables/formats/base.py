@@ -28,7 +28,7 @@ class Batch(NamedTuple):
     """Consecutive rows of a table."""
 
     table: Table
-    share: float  # of the table that was read by now
+    share: float  # of the table that was read up to the end of this batch
 
 
 class Format:
@@ -91,7 +91,7 @@ class Appender:
     def close(self) -> None:
         """Write what is still to be written."""
 
-    abandon = close
+    abandon = close  # nothing has to be undone
 
 
 def as_columns(added: Mapping[str, Any]) -> pl.DataFrame:
@@ -104,4 +104,5 @@ def with_added(frame: pl.DataFrame, added: pl.DataFrame) -> pl.DataFrame:
     is_taken = any(name in frame.columns for name in added.columns)
     if is_taken or frame.width == 0:
         return frame.with_columns(added.get_columns())
-    return frame.hstack(added.get_columns())  # needs no thread, even if all are busy
+    # This needs no thread of Polars, all of which may be busy.
+    return frame.hstack(added.get_columns())

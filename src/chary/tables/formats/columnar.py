@@ -34,15 +34,16 @@ from chary.tables.table import (
     refuse_large,
 )
 
-# What Polars says of decimal256, which it does not read.
+# Part of the error of Polars for decimal256, which it does not read.
 _TOO_WIDE = "precision must be between"
 
 # Rows of a batch: as many as take about these bytes in the file, within bounds.
 _BATCH_BYTES = 8 << 20
 _FEWEST_ROWS = 64
 _MOST_ROWS = 2**15
-# Bytes of memory that are used whatever the file is, and what is left to read it at least.
+# Bytes of memory that the process takes, whatever the file is.
 _FIXED_BYTES = 450 << 20
+# Bytes of memory for the rows of a slice, even if less is left.
 _LEAST_ROOM = 64 << 20
 # Bytes in memory for each byte of the file, with those that Polars reads ahead.
 _UNPACKED_GROWTH = 8
@@ -65,7 +66,7 @@ class Parquet(Format):
         n_rows = self.n_rows(file)
         with _damage_reported(file.name):
             n_columns = len(_scan(file).collect_schema())
-        # Few bytes can stand for any number of equal cells.
+        # A small file can hold any number of equal cells, so the check comes before reading.
         refuse_beyond_memory(
             file.name, n_rows * n_columns * 8, "write it with fewer rows or columns"
         )
@@ -119,7 +120,7 @@ class Parquet(Format):
             return int(_scan(file).select(pl.len()).collect(engine="streaming").item())
 
     def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
-        """Read rows by number from 0, in this order, neighbours at once."""
+        """Read rows by their numbers from 0, in the given order, consecutive rows at once."""
         lazy = _scan(file).select(columns)
         run_starts = np.flatnonzero(np.diff(numbers) != 1) + 1
         runs = np.split(np.asarray(numbers), run_starts)
@@ -162,14 +163,14 @@ def _refuse_unsound_pages(content: bytes | Path, name: str) -> None:
 
 @lru_cache(maxsize=1000)
 def _remember_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
-    """Do as ``has_sound_pages``, once as long as the file stays as it is."""
+    """Call ``has_sound_pages`` once for each ``state`` of the file."""
     with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
         return has_sound_pages(data)
 
 
 @contextmanager
 def _damage_reported(name: str) -> Iterator[None]:
-    """Say in one sentence whatever a library says of a file."""
+    """Turn any error of a library into one sentence on the damaged file."""
     try:
         yield
         return
@@ -179,7 +180,7 @@ def _damage_reported(name: str) -> Iterator[None]:
                 f"{name} holds decimal numbers of 256 bits; write them as float64 or decimal128."
             ) from None
         why = reason(error)
-        # Braces are from the notes of a program to itself.
+        # Braces show that the message is a dump of internals, which tells a user nothing.
         if not isinstance(error, Exception) or "{" in why:
             why = "it contradicts itself"
     raise TableError(f"{name} is a damaged Parquet file ({why}); write it again.")
@@ -191,7 +192,7 @@ class _ParquetAppender(Appender):
     def __init__(self, sink: Callable[[pl.LazyFrame], Any]) -> None:
         self.sink = sink
         self.pool = ThreadPoolExecutor(1)
-        self.frames: queue.Queue[pl.DataFrame | None] = queue.Queue(1)  # None: no more
+        self.frames: queue.Queue[pl.DataFrame | None] = queue.Queue(1)  # None ends the rows
         self.writer: Future[Any] | None = None
         self.is_abandoned = False
 

@@ -77,7 +77,7 @@ class Csv(Format):
 
 
 def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, is_first: bool) -> None:
-    """Write rows as the table was written, and no formula in an added column."""
+    """Write rows in the style of the table, with formulas in added columns disarmed."""
     with_added(table.frame, guarded(added)).write_csv(
         stream,
         include_bom=table.bom and is_first,
@@ -109,9 +109,9 @@ def _batches(
         end = len(rest)
         if not chunk.last:
             header_end, end = _record_ends(rest)
-            # The first batch needs a record below the header.
-            is_incomplete = end == 0 if header else end == header_end
-            if is_incomplete:
+            # A batch needs a whole record; the first batch needs one below the header.
+            end_without_record = 0 if header else header_end
+            if end == end_without_record:
                 refuse_endless(rest, file.name, n_lines)
                 continue
         data = rest[:end]
@@ -124,7 +124,7 @@ def _batches(
         is_beginning = not header
         if is_beginning:
             data, head = _header_first(data, reading, file.name)
-        records = _Records.of(header + data, file.name, head.n_above, n_lines)
+        records = _Records.of(header + data, file.name, n_above=head.n_above, n_between=n_lines)
         table = _read_records(records, head.delimiter, columns)
         if is_beginning:
             header = data[: _record_ends(data)[0]]
@@ -150,17 +150,18 @@ def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Hea
     records.refuse_binary()
     delimiter = reading.delimiter or records.sniff()
 
-    text = sample[: records.ends[:ROWS][-1] + 1].decode()
+    first_rows_end = records.ends[:ROWS][-1] + 1
+    text = sample[:first_rows_end].decode()
     newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
     header = None
-    # What the csv module cannot read, and quotes in the middle of cells, is refused with its line
-    # later on.
+    # Text that the csv module cannot read, or that quotes inside cells split into more rows, passes
+    # here: it is refused later, with its line.
     with suppress(csv.Error):
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
         if len(rows) <= len(records.ends):
             header = find_header(rows, reading.header_row, name)
     if header is None:
-        return data, _Head(delimiter, 0, newline)
+        return data, _Head(delimiter, n_above=0, newline=newline)
 
     stream = io.StringIO()
     csv.writer(stream, delimiter=delimiter, lineterminator=newline).writerow(header.names)
@@ -221,7 +222,7 @@ def _column_names(records: _Records, delimiter: str) -> list[str]:
 
 
 def _record_ends(data: bytes) -> tuple[int, int]:
-    """Return where the first and the last whole record end, or 0."""
+    """Return the positions after the first and the last whole record; 0 without one."""
     if b'"' not in data:
         return data.find(b"\n") + 1, data.rfind(b"\n") + 1
     codes = np.frombuffer(data, np.uint8)
@@ -280,7 +281,7 @@ class _Records:
 
         def fit(delimiter: str) -> tuple[float, int]:
             counts = np.bincount(self.widths(delimiter, _SNIFFED_RECORDS))
-            # Of equally frequent widths, the largest.
+            # The most frequent width, the largest one if several are equally frequent.
             usual_width = len(counts) - 1 - int(counts[::-1].argmax())
             if usual_width < 2:
                 return 0.0, 0
@@ -307,13 +308,14 @@ class _Records:
                 f"{where}: a quote is opened and never closed; close it, or double it if it is "
                 "text."
             )
-        # Before a quote that opens, and after one that closes, a cell or a doubled quote must end.
+        # Quotes open and close in turn. The byte before one that opens, and the byte after one
+        # that closes, must be a delimiter, the end of a line, or the other half of a doubled quote.
         neighbours = self.quotes.copy()
         neighbours[::2] -= 1
         neighbours[1::2] += 1
-        is_edge = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiter.encode()])
+        is_edge_byte = np.isin(np.arange(256), [_QUOTE, _NEWLINE, _RETURN, *delimiter.encode()])
         is_inside = (neighbours >= 0) & (neighbours < len(self.codes))
-        is_stray = is_inside & ~is_edge[self.codes.take(neighbours, mode="clip")]
+        is_stray = is_inside & ~is_edge_byte[self.codes.take(neighbours, mode="clip")]
         if is_stray.any():
             where = self.where(int(self.quotes[is_stray.argmax()]))
             raise TableError(

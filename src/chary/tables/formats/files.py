@@ -179,7 +179,10 @@ def opened_zip(file: BinaryIO, name: str) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def packed_stream(file: BinaryIO, packed: str) -> Iterator[BinaryIO]:
-    """Open a file to write to, perhaps in gzip, with the same bytes every time."""
+    """Open a file to write to, in gzip if ``packed`` says so.
+
+    The same content gives the same bytes: gzip is told no name and no time.
+    """
     if packed == GZIP:
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as stream:
             yield _Unflushed(stream)  # type: ignore[misc]
@@ -188,7 +191,7 @@ def packed_stream(file: BinaryIO, packed: str) -> Iterator[BinaryIO]:
 
 
 class _Unflushed(io.RawIOBase):
-    """Passes on bytes, but no flush: compressed bytes depend on where one is."""
+    """A stream that ignores flushes: each one would change the compressed bytes."""
 
     def __init__(self, file: Any) -> None:
         self.file = file

@@ -10,7 +10,7 @@ from chary.options import flag_of
 from chary.tables.table import TableError
 
 ROWS = 50  # first rows, which are looked at
-_MOST_ABOVE = 20  # rows above the column names
+_MOST_ABOVE = 20  # first rows that may hold the column names
 _NAMED_COLUMNS = 5  # columns without a name that a note lists
 
 Rows = list[list[str]]
@@ -43,7 +43,7 @@ def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
     >>> find_header(rows, None, "a.csv").names
     ['id', 'city', 'sum']
     """
-    texts = [[cell.strip() for cell in row] for row in rows]
+    texts = [[cell.strip() for cell in row] for row in rows]  # "" for a blank cell
     if header_row is None:
         row = _first_row_of_names(texts, rows)
     else:
@@ -94,6 +94,7 @@ def _first_row_of_names(texts: Rows, rows: Rows) -> int:
         # Of two columns, one may be all that a wrong delimiter leaves of a header.
         may_be_cut = n_filled > 0 and n_used < 3
         if is_wide or (may_be_cut and len(rows[place]) < _usual_length(rows)):
+            # Below a title, the names must look different from data.
             has_title = any(map(any, texts[:place]))
             return 0 if has_title and not _are_names(texts, place) else place
     return 0

@@ -125,7 +125,7 @@ def _read_lines(data: bytes, name: str, n_before: int = 0) -> Table:
 
 def _refuse_many_levels(texts: pl.Series, name: str, n_before: int) -> None:
     """Refuse lines that are nested too deeply for any reader."""
-    # Few lines have so many brackets that they need a look.
+    # Only the few lines with many brackets are counted exactly, without their strings.
     has_many = texts.str.count_matches(r"[\[{]") > _MOST_LEVELS
     for row in has_many.arg_true().to_list():
         line = np.frombuffer(_STRING.sub(b"", texts[row].encode()), np.uint8)

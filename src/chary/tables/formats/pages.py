@@ -52,7 +52,7 @@ _UNREADABLE = (IndexError, KeyError, AttributeError, TypeError, ValueError, Recu
 def has_sound_pages(data: bytes | mmap) -> bool:
     """Tell whether no page of a Parquet file claims what it cannot hold.
 
-    What cannot be read at all is for Polars to refuse.
+    Content that cannot be read at all passes: Polars refuses it without ending the process.
     """
     seen_starts: set[int] = set()
     with suppress(*_UNREADABLE):
@@ -120,13 +120,15 @@ class _Compact:
             head = self._byte()
             if head == 0:
                 return fields
-            # The number of a field is told by its distance from the last one, or in full.
+            # The high four bits are the distance to the number of the last field; 0 means that the
+            # number itself follows. The low four bits are the type.
             distance = head >> 4
             number = number + distance if distance else self._number()
             fields[number] = self._value(head & 15, in_struct=True)
 
     def _value(self, kind: int, in_struct: bool = False) -> Any:
         """Read a value of a type; bytes are skipped."""
+        # In a struct the type itself is the truth value; in a list a byte is.
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE if in_struct else self._byte() == _TRUE
         if kind in (_I16, _I32, _I64):
@@ -138,7 +140,7 @@ class _Compact:
         if kind in (_LIST, _SET):
             head = self._byte()
             length = head >> 4
-            if length == 15:  # it does not fit
+            if length == 15:  # the length follows as a number of its own
                 length = self._varint()
             return [self._value(head & 15) for _ in range(length)]
         if kind in (_BYTE, _DOUBLE):

@@ -19,7 +19,7 @@ class Chunk(NamedTuple):
     """A piece of a text file."""
 
     data: bytes  # UTF-8 without byte-order mark
-    share: float  # of the file that was read by now
+    share: float  # of the file that was read up to the end of this chunk
     last: bool
     bom: bool  # whether the file has a byte-order mark, or would need one when written as UTF-8
     encoding: str  # of the file
@@ -42,7 +42,7 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
             codec = marked_codec or _codec(encoding or "utf-8")
             is_certain = bool(marked_codec or encoding)
             decoder = codecs.getincrementaldecoder(codec)()
-        undecoded = decoder.getstate()[0]  # the beginning of a character
+        undecoded = decoder.getstate()[0]  # bytes of a character whose end is in the next chunk
         try:
             utf8 = decoder.decode(data, is_last).encode()
         except ValueError:
@@ -73,7 +73,7 @@ def _codec_of_mark(data: bytes) -> str:
 def _is_windows_1252(data: bytes) -> bool:
     """Tell whether text that is not UTF-8 may be Windows-1252.
 
-    Text that is UTF-8 apart from some damaged places is not.
+    UTF-8 with some damaged bytes is not: most of its characters beyond ASCII decode as UTF-8.
     """
     text = data.decode("utf-8", "replace")
     n_decoded = len(re.findall("[^\x00-\x7f\ufffd]", text))

@@ -42,9 +42,9 @@ _EXACT_BELOW = 2**53
 # Bytes of memory for each cell of a worksheet, an empty one too: 56 to 61 were measured with
 # fastexcel 0.21.
 _CELL_BYTES = 64
-# The days of a time without a day.
+# Excel stores a time without a day as a moment of one of these days.
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))
-# Before this day, workbooks count days in two ways.
+# Workbooks number the days before this one in two ways, which contradict each other.
 _FIRST_DAY = datetime.date(1900, 3, 1)
 _NUMBER_FORMATS = {
     pl.Date: "yyyy-mm-dd",
@@ -123,7 +123,7 @@ class _WorkbookAppender(Appender):
             "strings_to_formulas": False,
             "strings_to_urls": False,
         }
-        # The package goes back and forth in the file, which a compressed one does not allow.
+        # The package moves back and forth in the file, and the stream may not allow that.
         seekable = io.BytesIO()
         with _xlsxwriter().Workbook(seekable, options) as workbook:
             worksheet = workbook.add_worksheet("table")
@@ -240,7 +240,7 @@ def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str)
 
 
 def _checked(data: bytes, name: str) -> bytes:
-    """Write a workbook anew, not compressed, with true sizes."""
+    """Check the parts of a workbook, and copy them uncompressed, so that all sizes are true."""
     copied = io.BytesIO()
     total = 0
     seen_names: set[str] = set()
@@ -390,7 +390,7 @@ def _load(reader: Any, worksheet: str, first_row: int) -> tuple[pl.DataFrame, li
 
 
 def _narrowed(cells: pl.Series) -> pl.Series:
-    """Cast a column to the narrowest type that says the same."""
+    """Cast a column to the narrowest type that keeps all values."""
     if cells.null_count() == len(cells):
         return cells.cast(pl.String)
     if cells.dtype == pl.Float64:
