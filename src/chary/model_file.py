@@ -51,7 +51,7 @@ FORMAT = "chary-model-2"
 _MAX_BYTES = 2**33
 # Most bytes that a text array takes in memory for each byte that it has in the file.
 _MAX_GROWTH = 64
-# Most features of a model: the trial rows have as many numbers.
+# Most features of a model: each row on which a loaded model is tried out has as many numbers.
 _MAX_FEATURES = 2**20
 
 Arrays = dict[str, Array]
@@ -90,7 +90,7 @@ def save_model(model: Any, path: GivenPath, *, force: bool = False) -> None:
 def model_bytes(model: Any) -> bytes:
     """Make the bytes of a model file.
 
-    They are for callers that write several files together.
+    For callers that write several files together; others call :func:`save_model`.
     """
     if hasattr(model, "fit"):
         check_is_fitted(model)
@@ -163,7 +163,7 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
         text = metadata["description"]
         _require(_checksum(text, arrays) == metadata["sha256"])
         description = json.loads(text, object_pairs_hook=_distinct_entries)
-        # Half a character, which JSON can write, would fail in a table.
+        # Refuses half of a surrogate pair, which JSON can hold and which would fail in a table.
         json.dumps(description, ensure_ascii=False).encode()
         model = _unpack(description["model"], arrays)
         check_is_fitted(model)
@@ -182,7 +182,8 @@ class DriftReference:
 
     n_rows: int
     ranges: NDArray[np.float32]  # (numbers, 2) of the features that are numbers
-    # (e,) rows outside each range, with a new value and without one, by column
+    # (e,) numbers of rows: outside each range; then with a new value, for each other column; then
+    # without a value, for each column
     counts: NDArray[np.int64]
 
     def fits(self, preparation: TablePreparation) -> bool:
@@ -213,21 +214,21 @@ def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
     data = safetensors.numpy.save(arrays)
     entries, start = _read_header(data)
     header = json.dumps({"__metadata__": metadata, **entries}, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)
+    header += b" " * (-len(header) % 8)  # the arrays begin at a multiple of eight bytes
     return len(header).to_bytes(8, "little") + header + data[start:]
 
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
     """Read the header of a safetensors file, and where it ends.
 
-    It is eight bytes of length, then JSON.
+    The file begins with the length of the header in eight bytes; the header is JSON.
     """
     end = 8 + int.from_bytes(data[:8], "little")
     return json.loads(data[8:end]), end
 
 
 def _distinct_entries(pairs: Any) -> dict[Any, Any]:
-    """Make a dictionary of pairs; no key may be there twice."""
+    """Make a dictionary of pairs, and refuse a key that is there twice."""
     entries = dict(pairs)
     _require(len(entries) == len(pairs))
     return entries
@@ -258,6 +259,7 @@ def _pack(value: Any, arrays: Arrays) -> Any:
         return _pack_array(value, arrays)
     if isinstance(value, list):
         return [_pack(item, arrays) for item in value]
+    # Before other tuples, as a ``Member`` is a tuple, too.
     name = type(value).__name__
     if CLASSES.get(name) is type(value):
         return {"class": name, "state": _pack(_state(value), arrays)}
@@ -367,8 +369,8 @@ _SELF_TRAINING = (
     "transduction_",
 )
 
-# Estimators of chary and of scikit-learn, and what ``fit`` sets, in the order in which files have
-# it. The last two are kept unfitted alone: fitted ones become plain trees.
+# Estimators of chary and of scikit-learn, and the attributes that ``fit`` sets, in their order in
+# files. The last two estimators are saved only unfitted: fitted ones become plain trees.
 FITTED: dict[type, tuple[str, ...]] = {
     DiverseEnsembleClassifier: (
         *_SEEN,
@@ -411,8 +413,8 @@ CLASSES = {
     for cls in (*FITTED, TablePreparation, Pipeline, Network, Member, Column, Trees, *POLICIES)
 }
 
-# Attributes that may hold numbers that are infinite or missing: the offset of a class to which a
-# prior gives no share, and records that predict nothing.
+# Attributes that may hold infinite or missing numbers: ``class_bias_``, if a prior gives a class no
+# share, and records that are not used to predict.
 _MAY_BE_INFINITE = ("class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
 
@@ -443,7 +445,7 @@ def _restore(cls: type, state: dict[str, Any]) -> Any:
 def _estimator_state(model: Any) -> dict[str, Any]:
     """Collect the parameters of an estimator, and what ``fit`` set.
 
-    Of a class of scikit-learn, the parameters are those that are not its defaults.
+    Parameters of a scikit-learn estimator are left out if they have their default value.
     """
     params = model.get_params(deep=False)
     if isinstance(params.get("random_state"), Generator | RandomState):
@@ -467,7 +469,7 @@ def _estimator_state(model: Any) -> dict[str, Any]:
 def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
     """Build an estimator.
 
-    One that was fitted needs all of its attributes, and is tried out.
+    A fitted estimator must have all of its attributes, and is tried out.
     """
     for name in params.keys() - signature(cls).parameters.keys():
         _refuse_unknown(f"{cls.__name__} with the parameter {name}")
@@ -478,6 +480,7 @@ def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]
         return model
 
     names = set(FITTED[cls])
+    # All attributes are there, and no others; only the names of columns may be missing.
     _require(names - {_COLUMN_NAMES} <= fitted.keys() <= names)
     for name, value in fitted.items():
         setattr(model, name, value)
@@ -490,8 +493,8 @@ def _restore_estimator(cls: type, params: dict[str, Any], fitted: dict[str, Any]
 def _try_out(model: Any) -> None:
     """Have a fitted estimator score a row of zeros and one of ones.
 
-    The scores must be finite, and of one row. The rows are scored one by one: an array that would
-    fit only some number of rows makes more than one of it.
+    The rows are scored one by one, and the scores must be finite and of one row: an array of a
+    damaged file that has several rows would make scores of several rows.
     """
     n_features = model.n_features_in_
     _require(n_features <= _MAX_FEATURES)
@@ -505,7 +508,7 @@ def _try_out(model: Any) -> None:
     if hasattr(model, "whole"):
         _require(model.whole())
     if isinstance(model, QuantileTransformer):
-        # Zeros and ones may have a place between quantiles in which other numbers have none.
+        # Unsorted quantiles may score zeros and ones and yet fail for other numbers.
         for values in (model.references_, model.quantiles_):
             _require((np.diff(values, axis=0) >= 0).all())
 
@@ -531,7 +534,7 @@ def _restore_network(params: Array, **sizes: Any) -> Network:
 def _restore_table(
     params: dict[str, Any], columns: list[Column], statistics: dict[str, Any]
 ) -> TablePreparation:
-    """Build a table preparation, whose columns have different names."""
+    """Build a table preparation, and refuse columns of the same name."""
     _distinct_entries([(column.name, column) for column in columns])
     _require(all(map(_is_tuple_of_texts, params.values())))
     _require_finite(statistics)
@@ -539,7 +542,7 @@ def _restore_table(
 
 
 def _restore_column(**fields: Any) -> Column:
-    """Build a column, whose fields have the right types and suit its kind."""
+    """Build a column, and refuse fields of a wrong type or that do not suit its kind."""
     column = Column(**fields)
     blank = vars(Column("", ""))
     _require(all(type(value) is type(blank[name]) for name, value in fields.items()))
@@ -550,7 +553,7 @@ def _restore_column(**fields: Any) -> Column:
 
 
 def _restore_pipeline(steps: list[Any], sketch: dict[str, Any] | None = None) -> Pipeline:
-    """Build a pipeline, whose steps and drift reference fit together."""
+    """Build a pipeline, and refuse steps or a drift reference that do not fit together."""
     pipeline = Pipeline(steps)
     preparation = steps[0][1]
     is_of_table = isinstance(preparation, TablePreparation)
@@ -566,7 +569,7 @@ def _restore_pipeline(steps: list[Any], sketch: dict[str, Any] | None = None) ->
     return pipeline
 
 
-# Any other class, but for estimators, is built from its fields.
+# How objects are built that are not estimators; for a class that is not listed, from its fields.
 _RESTORE: dict[type, Any] = {
     Network: _restore_network,
     TablePreparation: _restore_table,
@@ -579,7 +582,7 @@ _RESTORE: dict[type, Any] = {
 
 
 def _require(condition: bool | np.bool_) -> None:
-    """Refuse a file that breaks what holds of all saved models."""
+    """Refuse the file if a condition that all saved models meet is false."""
     if not condition:
         raise ModelFileError("The model file contradicts itself; copy or train it again.")
 

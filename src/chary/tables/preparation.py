@@ -24,15 +24,16 @@ from chary.tables.columns.kind import DROPPED, NUMBER, Kind, unified
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint
 
-# Medians, means and standard deviations come from at most so many rows and cells.
+# Medians, means and standard deviations come from at most this many rows, and from fewer if these
+# would have more than this many values of features.
 _STATISTICS_ROWS = 100_000
 _STATISTICS_CELLS = 2**26
-# Features that are made at a time.
+# About as many values of features are computed at a time.
 _CHUNK_CELLS = 2**22
 # Standardised values are clipped.
 _CLIP = 100.0
-# New cells are refused if, with the share of readable cells that ``fit`` asks for, so many
-# unreadable ones are less likely than this.
+# A new table is refused if at least as many unreadable cells as a column has are less probable than
+# this, given the share of unreadable cells that ``fit`` accepts.
 _UNLIKELY = 0.01
 # Parameters that override the kind of a column; the first one counts.
 _FORCED = ("drop", "identifier", "text", "categorical", "numeric")
@@ -136,7 +137,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     ) -> TablePreparation:
         """Find the kinds of columns, and the statistics of numbers.
 
-        Of ``y`` only the classes are counted. ``defaults`` are for studies.
+        ``y`` only tells the number of classes. ``defaults`` are for studies.
         """
         frame = from_dataframe(X)
         forced = self._forced_kinds(frame.columns)
@@ -145,6 +146,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         n_classes = 0 if y is None else len(set(map(str, y)))
         columns = []
         for cells in frame:
+            # If several settings apply to a column, the last one counts.
             orders = codes_of(cells.name, self.dates) or [""]
             kind = forced.get(cells.name, "")
             columns.append(find_column(cells, kind, orders[-1], n_classes, defaults))
@@ -176,7 +178,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         for column in columns:
             if column.used and not kind_of(column).grouped:
                 n_numbers += len(kind_of(column).feature_names(column))
-            # Checked column by column, as a short form may promise thousands of numbers.
+            # Checked after each column: a small file can claim columns of thousands of numbers.
             if n_numbers > MAX_COLUMNS:
                 raise mismatch
         expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
@@ -235,8 +237,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """Make the features (n, d) of ``frame``, a part of a table.
 
         Cells are counted in ``counts``, which decides at the end of the table whether it is
-        refused: a part cannot tell a few odd cells from a column in another form. The array has its
-        columns together, as the cells have theirs.
+        refused: a part cannot tell a few odd cells from a column in another form. The values of a
+        feature lie side by side in memory, as the cells of a column do.
         """
         if counts is None:
             counts = self.cell_counts()
@@ -295,7 +297,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             scales = self.statistics_["scale"][place.features].tolist()
             words = place.kind.feature_words(place.column)
             for i, name in enumerate(place.names):
-                numbers.append(Feature(name, column, False, means[i], scales[i], *words[i]))
+                label, unit = words[i]
+                number = Feature(
+                    name,
+                    column,
+                    indicator=False,
+                    mean=means[i],
+                    scale=scales[i],
+                    words=label,
+                    unit=unit,
+                )
+                numbers.append(number)
             if place.indicator is not None:
                 indicators.append(_indicator(f"{column} is missing", column))
         for place in self._layout.groups:
@@ -316,9 +328,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return forced
 
     def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
-        """Empty the cells with a code that means nothing.
+        """Empty the cells that hold a code for a missing value.
 
-        Codes may name ``known`` columns.
+        A code for one column, such as ``age=-9``, must name one of the ``known`` columns.
         """
         _refuse_unknown(self.missing, known, "the code")
         for cells in frame:
@@ -373,12 +385,12 @@ def _lay_out(columns: list[Column]) -> _Layout:
             places = groups if kind.grouped else numbers
             places.append(_Place(column, kind, kind.feature_names(column)))
 
-    end = _place_all(numbers, 0)
+    end = _place_all(numbers, start=0)
     for place in numbers:
         if place.column.missing:
             place.indicator = end
             end += 1
-    return _Layout(numbers, groups, _place_all(groups, end))
+    return _Layout(numbers, groups, n_features=_place_all(groups, start=end))
 
 
 def _place_all(places: list[_Place], start: int) -> int:
@@ -405,7 +417,7 @@ def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
         columns.append(place.kind.read(cells, place.column))
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
     numbers = imputer.fit_transform(np.asfortranarray(np.column_stack(columns)))
-    # Sorted, as sums would round differently in another order of the rows.
+    # Sorted, so that the order of the rows does not change how sums are rounded.
     scaler = StandardScaler().fit(np.sort(numbers, axis=0))
     for place in layout.numbers:
         if place.kind.one_scale:  # the root mean square of all deviations
@@ -467,6 +479,7 @@ class CellCounts:
         for name, counts in self._counts.items():
             n_filled = counts["filled"]
             n_unreadable = counts["unreadable"]
+            # The probability of at least as many unreadable cells.
             p = binom.sf(n_unreadable - 1, n_filled, 1 - COLUMN_DEFAULTS.readable_share)
             is_accepted = p >= _UNLIKELY or name in self._forced
             if n_unreadable == 0 or (n_unreadable < n_filled and is_accepted):

@@ -1,9 +1,10 @@
 """The rows to learn from in a table of any size.
 
-These are all labelled rows, and a uniform random sample of the others. Every row has a random
-number that depends on the seed and its place alone; of the rows without a label those with the
-smallest numbers are taken. So the sample is exact and uniform, and the same however the rows lie in
-files.
+These are all labelled rows, and a uniform random sample of the rows without a label. Every row has
+a random number, its rank, which depends only on the seed and on the row's place in the table. Of
+the rows without a label, the ``k`` of the smallest ranks are taken. So the sample is uniform, has
+exactly ``k`` of these rows if there are as many, and does not depend on how the table is divided
+into files.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from chary.tables.target import (
 if TYPE_CHECKING:
     from chary.tables.source import Source
 
-# Keeps the random numbers apart from those of an audit, or of other uses of the same seed.
+# Joined to the seed, so that an audit or another use of the same seed draws other numbers.
 _STREAM = 0x73616D706C65
-# The random number of a row that must not be drawn.
+# The rank of a row that must not be drawn.
 _NEVER = 2**64 - 1
 
 
@@ -77,7 +78,7 @@ def sample_rows(
         Further rows to take, by number from 0.
     seed : int, default=0
     max_bytes : int
-        Bytes that the cells of all these rows may take.
+        Most bytes that the cells of the sampled rows may take.
     on_frame : callable, default=nothing
         Called with all rows, a batch at a time.
     on_progress : callable, default=nothing
@@ -127,7 +128,10 @@ def sample_rows(
 
 
 class _Rows(NamedTuple):
-    """Rows, and for each its number, its random rank, and whether it is taken whatever its rank."""
+    """Rows of a table, and in ``marks`` the number and the rank of each.
+
+    A row that ``is_certain`` is taken whatever its rank.
+    """
 
     frame: pl.DataFrame
     marks: pl.DataFrame
@@ -141,7 +145,7 @@ class _Rows(NamedTuple):
 class _Reservoir:
     """The rows that may still be in the sample.
 
-    These are the certain ones, and the ``k`` of the smallest ranks so far.
+    These are the certain rows, and the ``k`` rows of the smallest ranks so far.
     """
 
     def __init__(self, k: int, max_bytes: int, name: str) -> None:
@@ -151,7 +155,7 @@ class _Reservoir:
         self._batches: list[_Rows] = []
         self._limit = _NEVER  # rows of this rank, or a larger one, can no longer be drawn
         self._n_bytes = 0
-        self._most_bytes = 0  # prunes when it has more
+        self._most_bytes = 0  # with more bytes, ``add`` prunes
 
     def add(self, rows: _Rows) -> None:
         """Add the rows that follow, if they can be taken."""
@@ -166,7 +170,7 @@ class _Reservoir:
         frames, marks = zip(*self._batches, strict=True)
         rows = _Rows(pl.concat(frames), pl.concat(marks))
         ranks = rows.marks["rank"].sort()
-        if len(ranks) > self.k:
+        if len(ranks) > self.k:  # only the first ``k`` of them can be drawn
             self._limit = ranks[self.k]
 
         rows = rows.below(self._limit)
@@ -182,7 +186,7 @@ class _Reservoir:
 
 
 def _hold_labels(column: LabelCounts, classes: Sequence[str]) -> Mask:
-    """Tell which cells hold a label, without those that may mean none."""
+    """Tell which cells hold a label, leaving out texts that may mean "no label"."""
     certain = [
         text for text in column.counts if is_marker(text, classes) or not may_be_unlabeled(text)
     ]

@@ -13,11 +13,11 @@ from chary.method.labels import Labels, encode
 from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts
 from chary.tables.table import Table, TableError, can_be_text, column_named, composed, told_apart
 
-# More values are no labels, and would cost more than they tell.
+# Most classes of a target: a column of more different values hardly holds labels.
 MAX_CLASSES = 1000
 # Up to this many values are classes in a table of any size; more need two rows each on average.
 _FEW_CLASSES = 20
-# Spellings of a class that are named in a sentence.
+# Most values, or spellings of a class, that a sentence names.
 _MAX_NAMED = 6
 
 
@@ -29,7 +29,7 @@ class Target(NamedTuple):
     """The target column of a table."""
 
     labels: Labels
-    notes: list[str]  # what a person should know of how it was read, a sentence each
+    notes: list[str]  # sentences for a person on how the column was read
 
 
 def read_target(
@@ -91,9 +91,8 @@ def target_values(
 ) -> list[Value]:
     """List the values of a column, the most frequent first.
 
-    A person may then say which are labels.
-
-    The parameters are those of ``read_target``, which refuses what is doubtful here.
+    A person can then decide which of them are labels. The parameters are those of ``read_target``,
+    which refuses doubtful values; here they are marked as doubtful.
     """
     _, label_counts, marker_counts = count_labels(column, markers_of(unlabeled))
     counts = label_counts | marker_counts
@@ -151,9 +150,9 @@ class LabelCounts(NamedTuple):
 
 
 def count_labels(cells: pl.Series, markers: Sequence[str]) -> LabelCounts:
-    """Count the labels of a column, and the ``markers`` apart.
+    """Count the labels of a column, and separately the cells that mean "no label".
 
-    A marker means "no label".
+    ``markers`` are the texts that mean "no label".
     """
     labels = label_texts(cells)
     rows = labels.alias("label").drop_nulls().value_counts(name="rows")
@@ -196,6 +195,7 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int], classes: set[str
     n_labeled = sum(counts.values())
     if len(classes) < 2:
         content = "no label"
+        # ``classes`` has at most one name here.
         for name in classes:
             content = f"one class only, {shown(name)} in {n_labeled:,} rows"
         raise TableError(
@@ -212,9 +212,9 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int], classes: set[str
 
 
 def folded(text: str) -> str:
-    r"""Write text without case and surplus or invisible characters.
+    r"""Write text in lower case, without surplus white space and invisible characters.
 
-    The 1.0 of one format is the 1 of another.
+    1.0 becomes 1, as file formats differ in how they write a whole number.
 
     >>> folded(" Not  SURE") == folded("not sure")
     True
@@ -227,10 +227,10 @@ def folded(text: str) -> str:
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
     """Map each text to the spelling of its class.
 
-    It is the most frequent one; of equally frequent ones, the first by value. The texts are in this
-    order.
+    Texts that are equal when ``folded`` are one class. Its spelling is its most frequent text, the
+    first by value among equally frequent ones. The keys of the result are sorted in this way.
 
-    The 1.0 of a text file is the 1 that it is in a file of numbers.
+    A class 1.0 is called 1, as file formats differ in how they write a whole number.
 
     >>> chosen_spellings({"yes": 3, "Yes": 5, "1.0": 2})
     {'Yes': 'Yes', 'yes': 'Yes', '1.0': '1'}
@@ -260,9 +260,9 @@ def fold_sentences(class_of: Mapping[str, str], target: str) -> list[str]:
 
 
 def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
-    """List the labels that stand for none.
+    """List the texts that mean "no label".
 
-    White space around them does not count, and empty ones stand for nothing.
+    White space around them is removed, and empty texts are left out.
 
     >>> markers_of("NA "), markers_of(["NA", "", "unknown"]), markers_of(None)
     (('NA',), ('NA', 'unknown'), ())
@@ -273,5 +273,5 @@ def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def is_marker(text: str, markers: Sequence[str]) -> bool:
-    """Tell whether a label stands for none, whatever its case."""
+    """Tell whether a text is one of the ``markers``, ignoring case and white space."""
     return folded(text) in {folded(marker) for marker in markers}

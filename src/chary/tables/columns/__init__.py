@@ -38,7 +38,7 @@ __all__ = [
     "kind_of",
 ]
 
-# In the order in which they are asked.
+# A column is of the first of these kinds that recognises it.
 KINDS: tuple[Kind, ...] = (
     Dates(),
     TimesOfDay(),
@@ -48,7 +48,7 @@ KINDS: tuple[Kind, ...] = (
     Texts(),
     Embeddings(),
 )
-# Kinds of text that might have been numbers.
+# Kinds of text columns in which most cells may nevertheless be numbers.
 _MAY_HOLD_NUMBERS = (Categories.name, Texts.name, UNUSED_TEXT, IDENTIFIER)
 
 
@@ -68,7 +68,7 @@ def find_column(
     dates : str, default=""
         How its dates are written, if they can be read in several ways: one of ``WRITTEN``.
     n_classes : int, default=0
-        Classes of the target: the more its texts should tell apart, the more topics they have.
+        Number of classes of the target; with more classes, free text gets more topics.
     defaults : ColumnDefaults
     """
     if dates and dates not in WRITTEN:
@@ -89,14 +89,16 @@ def find_column(
 
     column: Column | None
     if forced == "categorical" and len(filled):
-        column = Categories().find(filled, True, hints)
+        column = Categories().find(filled, forced=True, hints=hints)
     else:
         column = find_constant(filled, len(cells))
-    # Categories of a frame stay categories, even if they look like numbers.
+    # Columns that a data frame declares as categories stay so, even if they look like numbers.
     if column is None and is_declared:
-        column = Categories().find(filled, False, hints) or Categories().find(filled, True, hints)
+        column = Categories().find(filled, hints=hints)
+        if column is None:
+            column = Categories().find(filled, forced=True, hints=hints)
     if column is None and forced == "text":
-        column = Texts().find(filled, True, hints)
+        column = Texts().find(filled, forced=True, hints=hints)
     if column is None and forced == "numeric":
         column = _force_numbers(filled, hints)
     if column is None and not forced:
@@ -120,7 +122,8 @@ def kind_of(column: Column) -> Kind:
 def is_valid_column(column: Column) -> bool:
     """Tell whether a model file describes a column in full.
 
-    A column without cells is read with it, which fails if something is missing or unknown.
+    As a trial, no cells are read in the form of the column: this fails if its description lacks
+    something or holds something unknown.
     """
     if not column.used:
         return not column.learned
@@ -132,9 +135,9 @@ def is_valid_column(column: Column) -> bool:
 
 
 def _find_first_kind(filled: pl.Series, n_rows: int, hints: Hints) -> Column:
-    """Ask one kind after the other.
+    """Find the first kind that recognises a column.
 
-    A column is doubtful if most of its cells are numbers and yet it is not numeric.
+    The column is doubtful if most of its cells are numbers but it is not numeric.
     """
     column = find_identifier(filled, n_rows, hints)
     if column is not None:
@@ -157,7 +160,7 @@ def _find_first_kind(filled: pl.Series, n_rows: int, hints: Hints) -> Column:
 def _force_numbers(filled: pl.Series, hints: Hints) -> Column:
     """Describe a column that the user calls numeric."""
     kind = Booleans() if filled.dtype == pl.Boolean else Numbers()
-    column = kind.find(filled, True, hints)
+    column = kind.find(filled, forced=True, hints=hints)
     if column is None:
         raise TableError(
             f"Column {shown(filled.name)} holds no number; remove it from {Parameter('numeric')}."

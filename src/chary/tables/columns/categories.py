@@ -26,7 +26,7 @@ from chary.tables.table import all_composed, can_be_text
 class Categories(Kind):
     """One of a few values in each cell.
 
-    Rare and unseen values share a group, and missing cells are a group.
+    Rare and unseen values share one group; missing cells are another group.
     """
 
     name = "categorical"
@@ -37,24 +37,24 @@ class Categories(Kind):
     ) -> Column | None:
         """Find frequent values that cover a column of text.
 
-        In a ``forced`` column, any values are frequent.
+        In a ``forced`` column, every value counts as frequent.
         """
         if filled.dtype != pl.String:
             return None
         defaults = hints.defaults
         n_cells = len(filled)
-        smallest = 1.0
-        covered = 0.0
+        fewest_cells = 1.0
+        fewest_covered = 0.0
         if not forced:
-            smallest = max(
+            fewest_cells = max(
                 defaults.frequent_share * n_cells, min(defaults.frequent_cells, n_cells / 10), 2
             )
-            covered = defaults.covered_share * n_cells
+            fewest_covered = defaults.covered_share * n_cells
 
         counts = _count_alike(filled)
-        frequent = counts.filter(pl.col("count") >= smallest).head(defaults.max_categories)
+        frequent = counts.filter(pl.col("count") >= fewest_cells).head(defaults.max_categories)
         n_frequent = len(frequent)
-        if n_frequent == 0 or frequent["count"].sum() < covered:
+        if n_frequent == 0 or frequent["count"].sum() < fewest_covered:
             return None
 
         note = counted(n_frequent, "value")
@@ -87,10 +87,10 @@ class Categories(Kind):
 
 
 def _count_alike(filled: pl.Series) -> pl.DataFrame:
-    """Count values that are alike, the most frequent first.
+    """Count values, ignoring case and surplus white space, the most frequent first.
 
-    Each goes by its commonest spelling. Equally frequent ones are in the order of their values, so
-    that the order of the rows does not decide which are used.
+    A value is listed in its most frequent spelling. Equally frequent values are sorted, so that the
+    order of the rows does not decide which of them become categories.
     """
     counts = filled.alias("value").value_counts()
     spellings = counts.sort("count", "value", descending=[True, False])
@@ -103,7 +103,8 @@ def _codes(values: pl.Series, column: Column) -> pl.Series:
     """Return the number of each value's group, -1 for none."""
     n_categories = len(column.categories)
     other = n_categories if column.other else -1
-    missing = n_categories + column.other if column.missing else -1
+    # The group of missing cells comes after the group of other values, if there is one.
+    missing = n_categories + int(column.other) if column.missing else -1
 
     categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
     code_of = {category: code for code, category in enumerate(categories)}
@@ -112,7 +113,7 @@ def _codes(values: pl.Series, column: Column) -> pl.Series:
 
 
 def _folded(values: pl.Series) -> pl.Series:
-    """Write values without case and surplus white space.
+    """Write values in lower case and without surplus white space.
 
     >>> _folded(pl.Series(["E-Mail", "e-MAIL ", "by  post"])).to_list()
     ['e-mail', 'e-mail', 'by post']
@@ -122,26 +123,27 @@ def _folded(values: pl.Series) -> pl.Series:
 
 # ---------------------------------------------------------------- nothing to learn from
 
-# Names of an identifier, and names that mean one only if every value differs.
+# Column names of an identifier, and (``_WEAK_ID_NAME``) those that mean an identifier only if all
+# values differ.
 _ID_NAME = re.compile(
     r"(?i:(^|[_\W])(id|ids|uuid|guid|rowid|identifier|id_?str)$|^id[_\W])|[a-z](Id|ID)$|"
     r"(?i:^(account|acct|case|client|cust|customer|device|emp|employee|event|game|household|item|listing|member|"
     r"order|patient|person|player|post|prod|product|rec|record|resp|respondent|school|session|site|store|student|"
     r"subj|subject|team|ticket|trans|transaction|trip|tweet|unit|user|visitor)_?id$)"
 )
-_PERHAPS_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
+_WEAK_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
 # Codes that only programs write: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 
-_COUNTS = "looks like a row number or an ID"
-_COUNTS_UNNAMED = f"{_COUNTS}; say that it is numeric if it is a quantity"
-_DIFFERENT = "different in every row"
+_ROW_NUMBER_NOTE = "looks like a row number or an ID"
+_QUANTITY_NOTE = f"{_ROW_NUMBER_NOTE}; say that it is numeric if it is a quantity"
+_UNIQUE_NOTE = "different in every row"
 
 
 def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
     """Find a column that is constant, or empty.
 
-    ``filled`` are the cells that hold something, of ``n_rows``.
+    ``filled`` are the filled cells of a column of ``n_rows`` cells.
     """
     if not can_be_text(filled.dtype):
         return None
@@ -153,11 +155,12 @@ def find_constant(filled: pl.Series, n_rows: int) -> Column | None:
 
 
 def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> Column | None:
-    """Find an identifier by its name, or by codes of programs.
+    """Find an identifier by its name, or because it holds codes that programs write.
 
-    An identifier whose values repeat names groups, such as a shop's number: if a few values cover
-    the column, they are its categories; otherwise it is left out. If many rows lack it, as they
-    lack the number of a reply, whether it is there may tell something.
+    An identifier whose values repeat may name groups, as a shop's number does: if a few values
+    cover the column, they become its categories; otherwise its values are not used. If many rows
+    lack the identifier, as most messages lack the number of a reply, it is still used as present or
+    missing.
     """
     defaults = hints.defaults
     n_cells = len(filled)
@@ -172,7 +175,7 @@ def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> 
 
     n_different = filled.n_unique()
     if n_different == n_cells:
-        note = _COUNTS
+        note = _ROW_NUMBER_NOTE
     else:
         groups = None
         if n_cells >= defaults.group_rows * n_different:
@@ -192,11 +195,12 @@ def find_identifier(filled: pl.Series, n_rows: int, hints: Hints = NO_HINTS) -> 
 def find_counting(name: str, numbers: pl.Series, hints: Hints = NO_HINTS) -> Column | None:
     """Find whole numbers that name the rows.
 
-    All differ, and their name says so, they have no gap, or they are too many to differ by chance.
+    All numbers differ, and one more sign is needed: the column has the name of an identifier, the
+    numbers have no gap, or they are too many to differ by chance.
 
-    If n whole numbers are measured, and R numbers lie between the least and the largest, at least
-    n (n - 1) / 2R pairs are equal on average; none is with a probability of about
-    exp(-n (n - 1) / 2R) at most.
+    If n whole numbers are measured and R whole numbers are possible from the smallest to the
+    largest, at least n (n - 1) / 2R pairs are equal on average. The probability of no equal pair is
+    then about exp(-n (n - 1) / 2R) at most.
     """
     defaults = hints.defaults
     n = len(numbers)
@@ -204,16 +208,16 @@ def find_counting(name: str, numbers: pl.Series, hints: Hints = NO_HINTS) -> Col
         return None
     if not (numbers == numbers.floor()).all() or numbers.n_unique() < n:
         return None
-    if _ID_NAME.search(name) or _PERHAPS_ID_NAME.search(name):
-        return Column(name, IDENTIFIER, _COUNTS)
+    if _ID_NAME.search(name) or _WEAK_ID_NAME.search(name):
+        return Column(name, IDENTIFIER, _ROW_NUMBER_NOTE)
 
-    n_between = np.ptp(numbers.to_numpy()) + 1
-    if n_between == n:
-        return Column(name, IDENTIFIER, _COUNTS_UNNAMED)
-    n_equal_pairs = n * (n - 1) / (2 * n_between)
-    if n < defaults.unrepeated_cells or n_equal_pairs < defaults.equal_pairs:
+    n_possible = np.ptp(numbers.to_numpy()) + 1
+    if n_possible == n:
+        return Column(name, IDENTIFIER, _QUANTITY_NOTE)
+    n_expected_pairs = n * (n - 1) / (2 * n_possible)
+    if n < defaults.unrepeated_cells or n_expected_pairs < defaults.equal_pairs:
         return None
-    return Column(name, IDENTIFIER, f"{_COUNTS}: all values differ", doubtful=True)
+    return Column(name, IDENTIFIER, f"{_ROW_NUMBER_NOTE}: all values differ", doubtful=True)
 
 
 def describe_unused(filled: pl.Series) -> Column:
@@ -221,7 +225,7 @@ def describe_unused(filled: pl.Series) -> Column:
     if not can_be_text(filled.dtype):
         return Column(filled.name, UNSUPPORTED, f"of a type chary does not read ({filled.dtype})")
     if filled.n_unique() == len(filled):
-        return Column(filled.name, IDENTIFIER, _DIFFERENT)
+        return Column(filled.name, IDENTIFIER, _UNIQUE_NOTE)
     return Column(filled.name, UNUSED_TEXT, "free text")
 
 

@@ -29,12 +29,13 @@ _TIME = (
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
 _ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
+# What may follow the date in a cell: a time of day with its zone.
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
 _WORD = r"(?P<m>\p{L}{3,10})\.?"
 _DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
 _NTH = r"(?:st|nd|rd|th|\.)?"
-# Of each order of day, month and year: a pattern with the groups y, m and d, and an example. In the
-# order in which they are preferred; between points, the day comes first everywhere.
+# For each order of day, month and year: a pattern with the groups y, m and d, and an example.
+# Preferred orders come first. Dates with points, such as 31.01.2024, never begin with the month.
 _ORDERS = {
     "ymd": (rf"^(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_LATER}", "2024-01-31"),
     "dmy": (rf"^(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.](?P<y>\d{{4}}){_LATER}", "31.01.2024"),
@@ -69,10 +70,11 @@ _MONTHS = {
     12: "dec dez déc dic",
 }
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
-# Years of two digits end this many years from now: most dates lie in the past, contracts and plans
-# a few years ahead.
+# The latest year that two digits can mean lies this many years ahead: most dates lie in the past,
+# those of contracts and plans a few years ahead.
 _YEARS_AHEAD = 10
-# They end here if a form does not say it, as POSIX has it: 69 is 1969, and 68 is 2068.
+# The latest year that two digits can mean if the form does not say it. It follows POSIX: 69 is
+# 1969, and 68 is 2068.
 _LAST_YEAR = 2068
 _TIME_USED = " time"  # at the end of a form
 _NOTES = {
@@ -82,11 +84,13 @@ _NOTES = {
     "mdy2": "month first",
     "ymd2": "year first",
 }
-# What the user may say of dates that can be read in several orders, and the orders it means.
+# What the user may pass as ``dates``, and the orders that each value stands for.
 WRITTEN = {"day-first": ("dmy", "dmy2"), "month-first": ("mdy", "mdy2"), "year-first": ("ymd2",)}
 
 
 class _DateFeature(NamedTuple):
+    """A number that is made from a date or time."""
+
     name: str
     words: str  # what a person calls it, after the name of the column
     unit: str  # how a person reads it
@@ -98,7 +102,7 @@ _DAY_FEATURES = (
     _DateFeature("weekday", ": weekday", NUMBER),
     _DateFeature("elapsed days", "", DATE),
 )
-# Only of dates with a time of day. Sine and cosine put December next to January.
+# Only for dates with a time of day. Sine and cosine put December next to January.
 _TIME_FEATURES = tuple(
     _DateFeature(f"{name} {wave}", f": {name}", UNREADABLE)
     for name in ("hour", "weekday", "month")
@@ -108,11 +112,11 @@ _DATE_TYPES = (pl.Date, pl.Datetime)
 
 
 class Dates(Kind):
-    """A day in each cell, perhaps with the time of day.
+    """A day in each cell, with or without the time of day.
 
-    A form is an order of day, month and year, and ":2036" if years of two digits end there; then
-    "time" if the time of day is used. The time is that of the clock on the wall, as written,
-    whatever the zone.
+    The form of a column is a key of ``_ORDERS``, then ":2036" if 2036 is the latest year that two
+    digits can mean, then " time" if the time of day is used. Times are read as written; their zone
+    is ignored.
     """
 
     name = "date"
@@ -259,16 +263,16 @@ def _have_times(moments: _Moments, hints: Hints) -> bool:
 
 
 class _Moments(NamedTuple):
-    """Days and hours of the day, null where a cell has none."""
+    """Days and hours of the day, null if a cell has none."""
 
     days: pl.Series
     hours: pl.Series
 
 
 def _read_moments(cells: pl.Series, form: str) -> _Moments:
-    """Read moments from text, or from a type of dates.
+    """Read moments from text, or from cells of a date type.
 
-    Offsets of zones are not added.
+    Time zones are ignored: 10:30+02:00 is read as 10:30.
     """
     order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     if cells.dtype in _DATE_TYPES:
@@ -294,15 +298,16 @@ def _fields(cells: pl.Series, pattern: str) -> pl.DataFrame:
 
 
 def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
-    """Read days, null if there is none.
+    """Read days, null if the fields are no day.
 
-    Years of two digits end with ``last_year``.
+    A year of two digits is one of the hundred years up to ``last_year``.
     """
     number = fields["y"].cast(pl.Int32)
     in_century = last_year - (last_year - number) % 100
     has_two_digits = fields["y"].str.len_chars() == 2
     year = in_century.zip_with(has_two_digits, number).cast(pl.String).str.zfill(4)
 
+    # Three letters tell months apart, except juin and juillet.
     month_letters = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)")
     month = month_letters.replace(_MONTH_OF)
     return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
@@ -311,14 +316,15 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
 def _hours(fields: pl.DataFrame) -> pl.Series:
     """Read hours, with minutes and seconds as fractions."""
     clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
-    half = fields["half"]
+    half = fields["half"]  # of the day: the first letter of am or pm, null without either
     in_afternoon = half.is_in(["p", "P"]).cast(pl.Int32)
+    # 12 am is 0:00, and 12 pm is 12:00.
     hour = clock["H"].zip_with(half.is_null(), clock["H"] % 12 + 12 * in_afternoon)
     return hour + clock["M"] / 60 + clock["S"].fill_null(0) / 3600
 
 
 def _typed_moments(cells: pl.Series) -> _Moments:
-    """Read cells of a type of dates, in their own zone."""
+    """Read cells of a date type, each in the time zone of the column."""
     if not isinstance(cells.dtype, pl.Datetime):
         return _Moments(cells.cast(pl.Date, strict=False), null_cells(cells))
     local = cells.dt.replace_time_zone(None)
@@ -355,7 +361,8 @@ class TimesOfDay(Dates):
 
     def features(self, column: Column) -> tuple[_DateFeature, ...]:
         """Return the hour and its place on the clock."""
-        return (_DateFeature("hour", ": hour", NUMBER), *_TIME_FEATURES[:2])
+        hour_sine, hour_cosine = _TIME_FEATURES[:2]
+        return (_DateFeature("hour", ": hour", NUMBER), hour_sine, hour_cosine)
 
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read the hour and its place on the clock."""
@@ -371,7 +378,8 @@ class TimesOfDay(Dates):
 def _clock_hours(cells: pl.Series) -> pl.Series:
     """Read hours from cells such as 12:30 or 2:30 pm."""
     if cells.dtype == pl.Time:
-        return cells.cast(pl.Int64).cast(pl.Float64) / 3.6e12
+        nanoseconds = cells.cast(pl.Int64).cast(pl.Float64)
+        return nanoseconds / 3.6e12
     if cells.dtype == pl.String:
         return _hours(_fields(cells, _CLOCK_TIME))
     return null_cells(cells)

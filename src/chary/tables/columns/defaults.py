@@ -19,25 +19,29 @@ class ColumnDefaults:
     # many cells (fewer in columns of less than ten times as many cells, but never less than 2).
     frequent_share: float = 0.005
     frequent_cells: int = 5
-    # Most values that are a category of their own. With 30, the number of one of 133 people, or a
-    # town, said nothing: up to 13 points of accuracy lost.
+    # Most values of a column that are a category of their own. With 30, columns that name one of
+    # 133 people, or a town, were of no use: up to 13 points of accuracy were lost.
     max_categories: int = 150
 
-    # Fewest cells that can show that a column is an identifier: fewer may count by coincidence.
+    # Fewest cells that can show that a column is an identifier: fewer may be 1, 2, 3 ... by chance.
     identifier_cells: int = 20
-    # Fewest whole numbers that name rows because none of them repeats.
+    # Whole numbers with gaps, none of which repeats, are an identifier if there are at least this
+    # many of them ...
     unrepeated_cells: int = 200
-    # Pairs of equal numbers to be expected if the numbers were measured. That there is none then
-    # happens once in 20,000 times (exp(-10)).
+    # ... and if measured numbers would have at least this many pairs of equal numbers on average.
+    # Measured numbers then have no equal pair once in 20,000 times (exp(-10)).
     equal_pairs: int = 10
-    # Smallest share of the rows that have an identifier, and that lack it, for its gaps to be used.
+    # An identifier is used as present or missing if at least this share of the rows has it, and at
+    # least this share lacks it.
     gap_share: float = 0.01
-    # Fewest rows per value of an identifier that names groups: smaller groups teach nothing.
+    # An identifier can name groups if each value has at least this many rows on average: smaller
+    # groups teach nothing.
     group_rows: int = 2
 
-    # Topics of a text, this many for each class within these bounds. Thirty were chosen on twenty
-    # tables with up to 27 classes. To tell more classes apart takes more: of 150 intents of CLINC,
-    # with 400 labels, 36 % were right with 30 topics and 56 % with 200.
+    # A text column has ``topics_per_class`` topics for each class of the target, within these two
+    # bounds. Thirty were chosen on twenty tables with up to 27 classes. More classes need more
+    # topics: on CLINC, with 150 classes and 400 labels, accuracy was 36 % with 30 topics and 56 %
+    # with 200.
     min_topics: int = 30
     max_topics: int = 200
     topics_per_class: float = 1.5

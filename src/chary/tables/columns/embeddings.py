@@ -59,15 +59,15 @@ class Embeddings(Kind):
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read lists of the column's length.
 
-        All numbers of a list are NaN if one is missing, or if its length is another.
+        A list of another length, or one that lacks a number, is read as NaN throughout.
         """
         width = int(column.form)
         numbers = np.full((len(cells), width), np.nan)
         lists = _as_lists(cells)
         if lists is not None:
             readable = _is_readable(lists, width)
-            values = lists.filter(readable).explode()
-            numbers[readable.to_numpy()] = values.to_numpy().reshape(-1, width)
+            flat = lists.filter(readable).explode().to_numpy()
+            numbers[readable.to_numpy()] = flat.reshape(-1, width)
         return numbers
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
@@ -83,9 +83,9 @@ class Embeddings(Kind):
 
 
 def _as_lists(cells: pl.Series) -> pl.Series | None:
-    """Convert lists and arrays of numbers to one type.
+    """Convert lists and arrays of numbers to lists of floats.
 
-    None if the cells are neither.
+    The result is None if the cells are neither lists nor arrays of numbers.
     """
     if not isinstance(cells.dtype, pl.List | pl.Array) or not cells.dtype.inner.is_numeric():
         return None

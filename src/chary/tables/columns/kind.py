@@ -25,7 +25,7 @@ LEFT_OUT = frozenset((IDENTIFIER, UNUSED_TEXT, CONSTANT, DROPPED, UNSUPPORTED))
 NUMBER = "number"
 DATE = "date"
 TOPIC = "topic"  # more or less of it
-UNREADABLE = "unreadable"
+UNREADABLE = "unreadable"  # a sine or cosine, which says nothing to a person
 
 SMALL_SAMPLE = 200  # cells that show what most cells of a column are like
 
@@ -37,7 +37,7 @@ class Column:
     name: str
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
-    form: str = ""  # how to read a cell, in words of its kind: of numbers "comma", of dates "dmy"
+    form: str = ""  # how cells are written, in a notation of the kind: "dmy" for dates
     # categorical: its frequent values; boolean: the value read as 1; words: the names of the
     # topics; numeric: words in place of a number, which count as missing
     categories: tuple[str, ...] = ()
@@ -55,10 +55,11 @@ class Column:
 class Kind:
     """A kind of column.
 
-    A kind makes k numbers of a cell. They are standardised later; missing ones are filled with
-    their median and marked by a feature of their own. With ``one_scale``, distances between cells
-    are kept. A kind that is ``grouped`` makes one number, the group that a cell belongs to; each
-    group then is a feature, 1 in the group and 0 elsewhere.
+    A kind makes k numbers of a cell. The preparation standardises them later; it fills missing
+    numbers with the median and marks them by a feature of their own. With ``one_scale``, the k
+    numbers are divided by the same scale, which keeps distances between cells. A ``grouped`` kind
+    makes one number, the group that a cell belongs to; each group becomes a feature, 1 in the group
+    and 0 elsewhere.
     """
 
     name: ClassVar[str]  # the ``kind`` of its columns
@@ -71,8 +72,8 @@ class Kind:
     ) -> Column | None:
         """Describe a column of this kind; None for any other.
 
-        ``filled`` are the cells that hold something, of whatever type, and not all the same. A
-        column is ``forced`` if the user said that it is of this kind.
+        ``filled`` are the cells that hold something, of any type; they are not all equal. A column
+        is ``forced`` if the user said that it is of this kind.
         """
         raise NotImplementedError
 
@@ -87,7 +88,7 @@ class Kind:
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Read cells as numbers (n, k).
 
-        They are NaN if a cell is missing or in another form than the column's.
+        The numbers of a cell are NaN if it is missing or in another form than the column's.
         """
         raise NotImplementedError
 
@@ -113,17 +114,18 @@ class Kind:
 def sample_cells(cells: pl.Series, size: int) -> pl.Series:
     """Sample ``size`` cells or somewhat more.
 
-    They are the same ones in any order of the rows.
+    The same cells are drawn in any order of the rows.
     """
     step = len(cells) // size
     if step < 2:
         return cells
+    # Sorted by hash, cells are in an order that is random but depends on their content alone.
     order = cells.hash(seed=0).arg_sort()
     return cells.gather(order.gather_every(step))
 
 
 def null_cells(cells: pl.Series, dtype: type[pl.DataType] = pl.Float64) -> pl.Series:
-    """Make as many cells that hold nothing."""
+    """Make a series of the same name and length that holds only null."""
     return pl.Series(cells.name, [None] * len(cells), dtype=dtype)
 
 

@@ -23,10 +23,12 @@ from chary.tables.columns.kind import (
     sample_cells,
 )
 
-_THREE_DECIMALS = r"^[+-]?[1-9]\d{0,2},\d{3}$"  # with a comma between thousands, or a decimal one
+# Such as 1,234: the comma may separate thousands, or be a decimal comma.
+_AMBIGUOUS_COMMA = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 # Squares of larger numbers overflow; such cells count as missing.
 _LARGEST = 1e100
-# Different words in place of a number that are kept, and their letters.
+# Words that stand in some cells instead of a number, such as "unknown", are kept: at most this many
+# different ones, each of at most this many letters.
 _MAX_WORDS = 60
 _MAX_WORD_LETTERS = 40
 
@@ -92,7 +94,7 @@ class Numbers(Kind):
 
 
 def read_numbers(cells: pl.Series, form: str) -> pl.Series:
-    """Read numbers, null if there is none."""
+    """Read numbers in a form, null if a cell holds none."""
     if cells.dtype == pl.String:
         if form:
             numbers = _read_amounts(cells, Form.of(form))
@@ -113,7 +115,7 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
 def why_no_numbers(filled: pl.Series) -> str:
     """Say why text that holds mostly numbers is not numeric.
 
-    The reason is empty if few cells are numbers, or all.
+    The reason is empty if all cells are numbers, or less than half of them.
     """
     if filled.dtype != pl.String:
         return ""
@@ -129,9 +131,9 @@ def why_no_numbers(filled: pl.Series) -> str:
 
 
 def _find_best_form(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
-    """Find the form that fits the most cells, and their numbers.
+    """Find the form in which most cells can be read, and their numbers in it.
 
-    It is "" if plain numbers fit as many.
+    The form is "", which stands for plain numbers, if no other form reads more cells.
     """
     plain = read_numbers(filled, "")
     n_unreadable = plain.null_count()
@@ -141,7 +143,7 @@ def _find_best_form(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
     if not forced and _plain(sample).str.contains(_CELL).sum() <= len(sample) / 2:
         return "", plain
 
-    # All cells are looked at: a rare one may tell how the others are to be read.
+    # Uses all cells: a rare 1.234,5 may tell that 1.234 is not a fraction.
     form = _find_form(filled)
     if form is None:
         return "", plain
@@ -173,7 +175,7 @@ def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
     if form.unit and not form.decimal:
         doubts.append("points read as thousands separators")
     has_commas = (form.decimal, form.thousands, form.unit) == (".", ",", "")
-    if has_commas and filled.str.contains(_THREE_DECIMALS).all():
+    if has_commas and filled.str.contains(_AMBIGUOUS_COMMA).all():
         doubts.append("write points if these are decimal commas")
     for code, n_cells in likely_codes(numbers):
         doubts.append(f"{code} in {n_cells:,} cells {CODE_WORDS}")
@@ -199,7 +201,7 @@ class Booleans(Kind):
         if filled.dtype != pl.String:
             return None
         different = filled.str.to_lowercase().unique()
-        words = set(different.head(3))  # three different ones are no pair
+        words = set(different.head(3))  # a third word shows that there is no pair
         for yes, no in _OPPOSITE.items():
             if words <= {yes, no}:
                 return Column(filled.name, self.name, categories=(yes,))
@@ -248,8 +250,8 @@ class _Marks(NamedTuple):
     thousands: str
 
 
-# In the order in which they are preferred. If "." stands between thousands and no decimal mark was
-# seen, that would be a comma.
+# Preferred marks come first. The last entry is for numbers with points between thousands and
+# without decimals.
 _MARKS = (
     _Marks(".", ""),
     _Marks(".", ","),
@@ -261,7 +263,7 @@ _MARKS = (
     _Marks(",", "'"),
     _Marks("", "."),
 )
-# How ``Form`` writes itself; decimal mark and mark between thousands differ.
+# The pattern of ``Form.text``. Its look-ahead refuses one mark both for decimals and for thousands.
 _FORM = (
     "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);"
     "(?P<factors>k?);(?P<unit>(?s:.*))"
@@ -280,7 +282,7 @@ _FACTORS_OF_MONEY = _FACTORS | {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
 class Form:
     """How the numbers of a column are written.
 
-    A model file keeps it as text.
+    A model file keeps a form as its ``text``.
 
     >>> form = Form(".", ",", "$")
     >>> form.text, Form.of(form.text) == form
@@ -315,7 +317,7 @@ class Form:
 
 
 def _find_form(filled: pl.Series) -> Form | None:
-    """Find the form of most numbers, None if there is none."""
+    """Find the form of most numbers, None if no cell holds a number."""
     amounts = _split(filled).drop_nulls()
     if not len(amounts):
         return None
@@ -330,7 +332,7 @@ def _find_form(filled: pl.Series) -> Form | None:
 def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
     """Read numbers, null if a cell is in another form.
 
-    Zero needs no unit.
+    A zero is read without the unit, too.
     """
     amounts = _split(cells)
     number = amounts["number"]
@@ -359,19 +361,20 @@ def _plain(cells: pl.Series) -> pl.Series:
         (_MINUS, "-"),
         (_APOSTROPHES, "'"),
         (r"[.,][-\u2014]+( |$)", "$1"),  # 12.- is 12.00
-        (r"^\((.+)\)$|^(.+?) ?-$", "-$1$2"),
-        (rf"^({_CURRENCY}) ?([+-])", "$2$1"),
+        (r"^\((.+)\)$|^(.+?) ?-$", "-$1$2"),  # (5) and 5- are -5
+        (rf"^({_CURRENCY}) ?([+-])", "$2$1"),  # $-5 is -$5
     ):
         cells = cells.str.replace_all(pattern, plain)
     return cells
 
 
 def _split(cells: pl.Series) -> pl.DataFrame:
-    """Split cells into number, unit, and factor of words such as bn.
+    """Split cells into number, unit, and the factor that words such as bn stand for.
 
-    The number is null if there is none.
+    The number is null if a cell holds none.
     """
     fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
+    # The words before and after a number are joined, to look up the meaning of each pair once.
     around = fields["before"].fill_null("") + "\n" + fields["after"].fill_null("")
     unit_of: dict[str, str] = {}
     factor_of: dict[str, float] = {}
@@ -390,14 +393,15 @@ def _split(cells: pl.Series) -> pl.DataFrame:
 def _meaning(before: str, after: str) -> tuple[str, float]:
     """Return the unit and the factor of words around a number.
 
-    The unit of 1 day and 2 Days is one. Case and plural are ignored in words alone: MB/s is not
-    Mb/s, and MWh is not mWh.
+    The units of 1 day and 2 Days are the same. Case and plural are ignored only in words, not in
+    symbols: MB/s is not Mb/s, and MWh is not mWh.
 
     >>> _meaning("$", "bn"), _meaning("", "Tsd. €"), _meaning("", "Millions"), _meaning("", "Days")
     (('$', 1000000000.0), ('€', 1000.0), ('', 1000000.0), ('day', 1.0))
     >>> _meaning("", "MW"), _meaning("", "MB/s")
     (('MW', 1.0), ('MB/s', 1.0))
     """
+    # Currency signs become words of their own.
     words = re.sub(r"([$€£¥\u20a0-\u20c0])", r" \1", after.replace(".", "")).split()
     factor = 1.0
     if words:
@@ -416,7 +420,10 @@ def _meaning(before: str, after: str) -> tuple[str, float]:
 
 
 def _singular(word: str) -> str:
-    """Write a word in lower case and in the singular."""
+    """Write a word in lower case and in the singular.
+
+    An s after i, s or u is no plural, as in axis, loss or radius.
+    """
     return re.sub("(?<=[^isu])s$", "", word.lower())
 
 
@@ -438,7 +445,7 @@ def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
     if has_point and not has_comma and (",", ".") in best and (is_money or decimal == ","):
         return _Marks("", ".")
     if has_point and not thousands:
-        # The other mark can be mistaken for nothing else now.
+        # The mark that is not the decimal mark can only separate thousands.
         thousands = "," if decimal == "." else "."
     return _Marks(decimal, thousands)
 
@@ -446,10 +453,10 @@ def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
 def _pattern(marks: _Marks) -> str:
     """Write the pattern of numbers with these marks.
 
-    1,23,456 has two digits between commas.
+    Indian numbers such as 1,23,456 have two digits between commas.
 
-    If no mark was seen beside a decimal comma, 1.234,5 is read, and 1.234 is not: it may be a
-    fraction.
+    With a decimal comma and no known mark between thousands, 1.234,5 is read, as its point can only
+    separate thousands; 1.234 is not read, as it may be a fraction.
     """
     digits = r"\d+"
     power = r"(?:[eE][+-]?\d+)?$"

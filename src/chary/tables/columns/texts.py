@@ -5,8 +5,9 @@ code points c_i ... c_(j-1) has the number
 
     h = (S_j - S_i) B^-i  (mod 2^64),   S_k = sum over l < k of (c_l B^l),   B odd,
 
-whatever stands before it: two look-ups in one cumulative sum. Mixed, its leading bits are the place
-of the n-gram among ``_N_PLACES``; no vocabulary is kept. scikit-learn's ``HashingVectorizer`` does
+which does not depend on the text before it, and takes two look-ups in one cumulative sum. The bits
+of the number are mixed; the leading ones are the place of the n-gram among ``_N_PLACES``. No
+vocabulary is kept. scikit-learn's ``HashingVectorizer`` does
 the same, an n-gram at a time, and takes four times as long.
 """
 
@@ -32,8 +33,9 @@ from chary.tables.table import texts
 
 # Different texts from which the topics are learned: a limit of time.
 _MAX_TEXTS = 20_000
-# A topic is named by its heaviest words, each cut to so many letters. A word must stand in several
-# rows, so that no cell can be read from the names; it is looked for in some of the texts.
+# A topic is named by its heaviest words, each cut to ``_NAMING_LETTERS``. A word must stand in at
+# least ``_NAMING_ROWS`` rows, so that names of topics give no cell away. Words are taken from a
+# sample of about ``_NAMING_TEXTS`` texts.
 _NAMING_WORDS = 2
 _NAMING_LETTERS = 20
 _NAMING_ROWS = 5
@@ -41,15 +43,15 @@ _NAMING_TEXTS = 5_000
 
 
 class Texts(Kind):
-    """Words in each cell: comments, titles, names, codes that return.
+    """Words in each cell: comments, titles, names, codes that repeat.
 
     A cell becomes a vector x of unit length with an entry for each n-gram,
 
-        (1 + log(its count in the cell)) * (1 + log((1 + n) / (1 + its number of rows, of n))).
+        (1 + log(c)) * (1 + log((1 + n) / (1 + r))),
 
-    Its numbers are x V, V the first right singular vectors of all rows (latent semantic analysis).
-    No label is used. All share one scale, as the length of V's directions says how much there is to
-    say along them.
+    if the n-gram stands c times in the cell and in r of the n rows. The cell's numbers are x V; V
+    holds the first right singular vectors of all rows (latent semantic analysis). No label is used.
+    All topics share one scale, as the more important ones have the larger numbers.
     """
 
     name = "words"
@@ -96,7 +98,7 @@ class Texts(Kind):
     def read(self, cells: pl.Series, column: Column) -> NDArray[np.float64]:
         """Measure how far each cell is about each topic.
 
-        It is 0 if no n-gram of the cell was seen in ``find``.
+        A cell is 0 for all topics if it has no n-gram that was chosen in ``find``.
         """
         cells = texts(cells)
         places, weights, topics = (column.learned[name] for name in self.learns)
@@ -123,11 +125,11 @@ class Texts(Kind):
 
 
 class _FrequentNgrams(NamedTuple):
-    """The n-grams of a sample of texts that are used."""
+    """The chosen n-grams of a sample of texts."""
 
     places: NDArray[np.uint32]  # (m,) in order
     weights: NDArray[np.float32]  # (m,) the rarer, the heavier
-    n_rows: NDArray[np.float64]  # (m,) that hold it
+    n_rows: NDArray[np.float64]  # (m,) rows that hold the n-gram
     counts: csr_matrix  # (texts, m)
 
 
@@ -148,6 +150,7 @@ def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _Frequen
     n_rows = np.bincount(counts.indices, rows_of_entries, _N_PLACES)
 
     most_frequent = np.argsort(-n_rows, kind="stable")[: defaults.max_ngrams]
+    # Two rows, or one if no n-gram stands in two.
     fewest_rows = min(2, max(1, n_rows.max()))
     places = np.sort(most_frequent[n_rows[most_frequent] >= fewest_rows])
     weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows[places]))
@@ -157,7 +160,7 @@ def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _Frequen
 
 
 def _weigh(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
-    """Weigh logarithms of counts, in rows of unit length."""
+    """Compute the vectors x of unit length from counts; see ``Texts``."""
     data = (1 + np.log(counts.data)) * weights[counts.indices]
     squares = csr_matrix((data**2, counts.indices, counts.indptr), counts.shape)
     lengths = np.sqrt(squares.sum(axis=1).A1)
@@ -175,7 +178,7 @@ def _topics(ngrams: _FrequentNgrams, rows: NDArray[np.uint32], hints: Hints) -> 
     n_topics = min(defaults.max_topics, max(defaults.min_topics, n_for_classes))
 
     matrix = _weigh(ngrams.counts, ngrams.weights)
-    # A text in r rows counts r times.
+    # The factor sqrt(r) makes a text that stands in r rows count r times.
     by_row = diags_array(np.sqrt(rows).astype(np.float32)) @ matrix
     k = max(1, min(n_topics, min(matrix.shape) - 1))
     left, _, right = randomized_svd(by_row, k, n_iter=defaults.svd_iterations, random_state=0)
@@ -191,10 +194,12 @@ def _name_topics(
     sample = sample.gather_every(step)
     letters = Letters(normalized(sample["value"]))
     words = letters.words()
-    places, first, word = np.unique(words.place, return_index=True, return_inverse=True)
-    n_rows = step * np.bincount(word, sample["rows"].to_numpy()[words.cell], len(places))
+    # For each place: its first entry in ``words``; for each entry: the index of its place.
+    places, first, place_index = np.unique(words.place, return_index=True, return_inverse=True)
+    n_rows = step * np.bincount(place_index, sample["rows"].to_numpy()[words.cell], len(places))
 
-    # Most rows at a place must be those of the word: another n-gram may have the same place.
+    # Another n-gram may have the same place as a word: at least half of the rows counted at the
+    # place must hold the word.
     nearest = np.searchsorted(ngrams.places, places).clip(max=len(ngrams.places) - 1)
     fewest_rows = np.maximum(_NAMING_ROWS, ngrams.n_rows[nearest] / 2)
     can_name = (ngrams.places[nearest] == places) & (n_rows >= fewest_rows)
@@ -210,8 +215,9 @@ def _name_topics(
 
 # ---------------------------------------------------------------- texts that say nothing
 
-_LOOKED_AT = 2_000  # different texts, enough to tell
-_BEGINNING = 1_000  # letters of each
+# Different texts that are enough to judge a column, and letters of each that are read.
+_JUDGED_TEXTS = 2_000
+_JUDGED_LETTERS = 1_000
 
 # Scripts that put no blank between words: a letter counts as one.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
@@ -222,7 +228,7 @@ _AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
 
 
 def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> Column | None:
-    """Leave out names of rows, and digits in an unknown form."""
+    """Describe a column that is left out: row names, or digits in an unknown form."""
     sample = _sample_beginnings(filled)
     n_unique = filled.is_unique().sum()
     is_repeated = n_unique <= (1 - defaults.repeated_values_share) * len(filled)
@@ -230,7 +236,7 @@ def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) ->
         rows = "every row" if n_unique == len(filled) else "nearly every row"
         return Column(filled.name, IDENTIFIER, f"different in {rows}")
 
-    # Digits with the same letters beside them throughout, or with one of a few units.
+    # The letters of the cells make few different texts: the rest are digits with a unit.
     has_digits = sample.str.contains(r"\d").sum() > len(sample) / 2
     if has_digits and sample.str.replace_all(r"\PL", "").n_unique() <= defaults.max_units:
         return Column(filled.name, UNUSED_TEXT, "digits in a form that is not read")
@@ -239,7 +245,7 @@ def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) ->
 
 def _sample_beginnings(filled: pl.Series) -> pl.Series:
     """Sample the beginnings of distinct values."""
-    return sample_cells(filled.unique(), _LOOKED_AT).str.slice(0, _BEGINNING)
+    return sample_cells(filled.unique(), _JUDGED_TEXTS).str.slice(0, _JUDGED_LETTERS)
 
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
@@ -253,23 +259,25 @@ def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS
     n_wordy = (words["cell"].value_counts()["count"] >= 2).sum()
     if n_wordy < defaults.wordy_share * len(cells):
         return False
+    # For each word of each cell: whether another cell holds the word, too.
     repeats = words.unique().select(pl.len().over("word") > 1).to_series()
     return bool(repeats.sum() >= defaults.repeated_words_share * len(repeats))
 
 
 # ---------------------------------------------------------------- n-grams
 
-_RUNS = (2, 3, 4, 5)  # letters within a word, the blanks around it among them
+# Lengths of runs of letters; a run lies within a word and the blanks around it.
+_RUNS = (2, 3, 4, 5)
 _BITS = 18
 _N_PLACES = 2**_BITS
-# Letters of a cell that are read, and letters that are read at a time.
+# Most letters of a cell that are read, and letters of all cells in a chunk.
 _MAX_LETTERS = 10_000
 _CHUNK_LETTERS = 2**20
 
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 2**64)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
-# The code points of a blank, and of what stands between cells here.
+# The code points of a blank, and of the line break that ``Letters`` puts between cells.
 _SPACE = 32
 _END = 10
 
@@ -277,14 +285,14 @@ _END = 10
 class Ngrams(NamedTuple):
     """The n-grams of one kind of some cells."""
 
-    cell: NDArray[np.int32]  # (m,) in which it stands
-    place: NDArray[np.int64]  # (m,) by its number
+    cell: NDArray[np.int32]  # (m,) the cell in which the n-gram stands
+    place: NDArray[np.int64]  # (m,) the place of the n-gram among ``_N_PLACES``
 
 
 def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
     """Count n-grams (cells of a chunk, places), chunk by chunk.
 
-    A chunk has some million letters.
+    A chunk has about a million letters.
     """
     lengths = np.minimum(cells.str.len_chars().fill_null(0).to_numpy(), _MAX_LETTERS) + 1
     chunk_of_cell = np.cumsum(lengths, dtype=np.int64) // _CHUNK_LETTERS
@@ -303,7 +311,7 @@ def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
 def normalized(cells: pl.Series) -> pl.Series:
     r"""Write text in one Unicode form, with single blanks.
 
-    Invisible letters are left out, and null is empty.
+    Invisible characters are left out, and null becomes the empty text.
 
     >>> normalized(pl.Series(["\ufb01ne\u3000 day ", None])).to_list()
     ['fine day', '']
@@ -314,9 +322,10 @@ def normalized(cells: pl.Series) -> pl.Series:
 
 
 class Letters:
-    """All letters of some cells in one row, to number their n-grams."""
+    """The letters of some cells, put one after the other, to number their n-grams."""
 
     def __init__(self, cells: pl.Series) -> None:
+        # A line break stands before each cell and at the end.
         self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
         codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
         is_end = codes == _END
@@ -328,6 +337,7 @@ class Letters:
         self._shift = _powers(_INVERSE, len(codes))  # B^-i
 
         # Words are runs of letters, digits and the marks on them.
+        # They start and stop by turns where ``inside`` changes.
         inside = np.concatenate([[False], _in_words(self.text, self.codes), [False]])
         bounds = np.flatnonzero(inside[1:] != inside[:-1])
         self.word_start = bounds[::2]
@@ -335,17 +345,18 @@ class Letters:
 
     def runs(self, n: int) -> Ngrams:
         """Find runs of ``n`` letters in words and the blanks around them."""
+        # Only the first and the last letter may be blank; in a run of two, not both.
         n_runs = max(0, len(self.codes) - n + 1)
         is_run = ~(self.blank[:n_runs] & self.blank[1 : 1 + n_runs])
         for inner in range(1, n - 1):
             is_run &= ~self.blank[inner : inner + n_runs]
         start = np.flatnonzero(is_run)
-        return Ngrams(self.cell[start], _places(self._numbers(start, start + n), n))
+        return Ngrams(self.cell[start], _places(self._numbers(start, start + n), kind=n))
 
     def words(self) -> Ngrams:
         """Find words."""
         numbers = self._numbers(self.word_start, self.word_stop)
-        return Ngrams(self.cell[self.word_start], _places(numbers, 0))
+        return Ngrams(self.cell[self.word_start], _places(numbers, kind=0))
 
     def word_pairs(self) -> Ngrams:
         """Find words with the next word of the same cell."""
@@ -353,7 +364,7 @@ class Letters:
         cell = self.cell[self.word_start]
         is_pair = cell[1:] == cell[:-1]
         pairs = numbers[:-1] * _MIX + numbers[1:]
-        return Ngrams(cell[1:][is_pair], _places(pairs[is_pair], 1))
+        return Ngrams(cell[1:][is_pair], _places(pairs[is_pair], kind=1))
 
     def _numbers(self, start: Ints, stop: Ints) -> NDArray[np.uint64]:
         """Compute the numbers h of n-grams, by the formula above."""
@@ -368,7 +379,10 @@ def _powers(base: int, n: int) -> NDArray[np.uint64]:
 
 
 def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
-    """Mix numbers with a ``kind``, and return their leading bits."""
+    """Return the places of n-grams: the leading bits of their numbers, mixed.
+
+    The ``kind`` keeps words (0), pairs (1) and runs (their length) of the same number apart.
+    """
     mixed = (numbers + np.uint64(kind)) * _MIX
     mixed = (mixed ^ (mixed >> np.uint64(32))) * _MIX
     return (mixed >> np.uint64(64 - _BITS)).astype(np.int64)
@@ -376,6 +390,7 @@ def _places(numbers: NDArray[np.uint64], kind: int) -> NDArray[np.int64]:
 
 def _in_words(text: str, codes: NDArray[np.uint64]) -> Mask:
     """Tell which code points of a text are letters, digits or marks on them."""
+    # A table of all code points, filled for those in the text.
     in_word = np.zeros(sys.maxunicode + 1, bool)
     for letter in set(text):
         is_mark = unicodedata.category(letter).startswith("M")
