@@ -81,9 +81,12 @@ from chary.tables import (
 
 Texts = str | Sequence[str]  # one text, or several
 
-# How to draw rows for an audit, and the frame of what a notebook shows.
-_DRAW = "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
-_PRE = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
+# The calls that a report suggests for an audit.
+_DRAW_CALLS = (
+    "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
+)
+# The HTML around a result in a notebook.
+_NOTEBOOK_HTML = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
 
 
 def label(
@@ -289,7 +292,7 @@ def judge(
     confidence : str, default=None
         A column of numbers: the larger, the more certain the label.
     by : str or sequence of str, default=()
-        Columns for whose values the accuracy is given, too.
+        Columns; the accuracy is also given for each of their values.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1.
     require : float, default=None
@@ -352,12 +355,13 @@ def draw_rows(
     k : int, default=30
         How many rows the sheet should hold.
     force : bool, default=False
-        Whether to draw again in place of an existing sheet; a sheet with answers is refused.
+        Whether a new draw replaces an existing sheet; a sheet with answers is refused.
     discard_answers : bool, default=False
-        Whether to draw again even in place of answers; a copy of them is kept.
+        Whether a new draw replaces even a sheet with answers; a copy of it is kept.
     unlabeled, classes : str or sequence of str
         As in ``chary.label``.
     confidence : str, default=None
+        As in ``judge``.
     hide : str or sequence of str, default=()
         Columns that the sheet does not show either.
     show : str or sequence of str, default=()
@@ -460,9 +464,9 @@ def explain(
 ) -> Any:
     """Name the two or three cells that decide each label, and what every column adds.
 
-    A cell speaks for a label if the model would be less sure of it with the cells of other rows in
-    its place: see ``chary.labelling.explain.effects``. This tells what the model goes by, not what
-    is true of the world. The cost is up to 160 predictions a row.
+    A cell speaks for a label if the model is less sure of that label after the cell is replaced by
+    cells of other rows: see ``chary.labelling.explain.effects``. This tells what the model goes by,
+    not what is true of the world. The cost is up to 160 predictions a row.
 
     Parameters
     ----------
@@ -515,8 +519,9 @@ def _explain_result(result: Result, rows: Any) -> Any:
         numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
 
     places = table.places_of(numbers)
+    # ``numbers`` count blank rows, ``places`` in the frame do not.
     X = details.features(places)
-    columns = _explain(details.explainer, X, details.codes[places], table.frame[places])
+    columns = _explanation_columns(details.explainer, X, details.codes[places], table.frame[places])
     return like(result.data, columns, numbers)
 
 
@@ -536,13 +541,13 @@ def _explain_new_rows(model: TableModel, rows: Any, background: Any, reading: Fi
 
     codes = classifier.predict_proba(X).argmax(axis=1)
     row_explainer = explainer(classifier, preparation, X_background)
-    return like(rows, _explain(row_explainer, X, codes, frame))
+    return like(rows, _explanation_columns(row_explainer, X, codes, frame))
 
 
-def _explain(
+def _explanation_columns(
     row_explainer: Explainer, X: Array, codes: Ints, frame: pl.DataFrame
 ) -> dict[str, Any]:
-    """List labels, the cells that decide them, and how much each column speaks for them."""
+    """Make the columns of an explanation: label, deciding cells, and the effect of each column."""
     effects = row_explainer.effects(X, codes)  # (n, columns)
     effects_of = dict(zip(row_explainer.columns, effects.T, strict=True))
     classes = np.asarray(row_explainer.classifier.classes_).astype(str)
@@ -584,7 +589,7 @@ class _Shown:
         raise NotImplementedError
 
     def _recorded(self) -> Console:
-        """Show the result to nobody, and record what was shown."""
+        """Write the result to a console that only records it."""
         console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
         self._show(console)
         return console
@@ -594,7 +599,7 @@ class _Shown:
         return "\n".join(line.rstrip() for line in lines).strip("\n")
 
     def _repr_html_(self) -> str:
-        return self._recorded().export_html(inline_styles=True, code_format=_PRE)
+        return self._recorded().export_html(inline_styles=True, code_format=_NOTEBOOK_HTML)
 
 
 class _Reported(_Shown):
@@ -758,13 +763,13 @@ class Result(_Reported):
         path : path
             The sheet to write.
         k : int, default=None
-            How many rows. None: thirty, if there are so many.
+            How many rows. None: thirty, or fewer if fewer rows are unlabelled.
         seed : int, default=0
             The same seed draws the same rows.
         force : bool, default=False
-            Whether to draw again in place of an existing sheet; a sheet with answers is refused.
+            Whether a new draw replaces an existing sheet; a sheet with answers is refused.
         discard_answers : bool, default=False
-            Whether to draw again even in place of answers; a copy of them is kept.
+            Whether a new draw replaces even a sheet with answers; a copy of it is kept.
         """
         details = self.details
         k = details.audit_size if k is None else k
@@ -808,7 +813,7 @@ class Result(_Reported):
         """The calls that do what the report suggests."""
         if not self.details.audit_size:
             return Hints()
-        return Hints(draw=_DRAW.format(shown(self.details.target)))
+        return Hints(draw=_DRAW_CALLS.format(shown(self.details.target)))
 
     def _show(self, console: Console) -> None:
         show_labels(console, self.summary, self._hints)
@@ -860,10 +865,12 @@ class TableModel:
     def compare(self, data: Any, **reading: Unpack[FileReading]) -> RowComparison:
         """Tell whether the rows of ``data`` look like those of the labelled table.
 
-        Those are all its rows, with a label or without one.
+        All rows of the labelled table count, with a label or without one.
         """
         frame = _table(data, **reading).frame
-        events = count_events(self.pipeline, *self.pipeline[0].transform_counted(frame))
+        preparation = self.pipeline[0]
+        X, n_missing_of = preparation.transform_counted(frame)
+        events = count_events(self.pipeline, X, missing=n_missing_of)
         return compare_with_reference(self.pipeline, events)
 
     def __repr__(self) -> str:
@@ -928,7 +935,7 @@ def _source(
 
 
 def _write(path: GivenPath, content: bytes, force: bool) -> None:
-    """Write a file, in place of an existing one only with ``force``."""
+    """Write a file; only ``force`` replaces an existing one."""
     if os.path.lexists(path) and not force:
         raise FileExistsError(
             f"{os.fspath(path)} exists already; choose another name, or pass force=True."

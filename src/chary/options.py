@@ -29,7 +29,7 @@ from chary._words import command_line, listed
 
 AUDIT_SIZE = 30  # rows to draw if no number is given
 
-# The kinds of files, by the extension of those that are written, and what people call them.
+# The formats of tables: the extension of a file to write, and the word for it.
 FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
 # The panels of a command's help; options that are used often stand above them.
@@ -59,7 +59,7 @@ GivenPath = str | os.PathLike[str]
 # ---------------------------------------------------------------- how texts are read
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
-_PREFIXES = " kmgt"
+_PREFIXES = " kmgt"  # the place of a prefix is its power of 1000: 0 for none, 1 for k
 
 
 def read_share(text: str, flag: str) -> float:
@@ -68,13 +68,13 @@ def read_share(text: str, flag: str) -> float:
     >>> read_share("20%", "--until-width"), read_share(" 0.1", "--error")
     (0.2, 0.1)
     """
-    share = _share(text)
+    share = _number_or_percentage(text)
     if not 0 < share < 1:
         raise ValueError(f"{flag} {text!r} is not a share; give one such as 10% or 0.1.")
     return share
 
 
-def _share(text: str) -> float:
+def _number_or_percentage(text: str) -> float:
     """Read a number or a percentage; NaN if it is neither."""
     number = text.strip()
     try:
@@ -121,7 +121,7 @@ def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, f
     shares: dict[str, float] = {}
     for text in texts:
         name, _, number = text.rpartition("=")
-        share = _share(number)
+        share = _number_or_percentage(number)
         if not name or not 0 <= share <= 1:
             raise ValueError(
                 f"{flag} {text!r} is not understood; give NAME=SHARE, such as yes=30%, for each "
@@ -171,7 +171,7 @@ class Declaration:
     flags : tuple of str
         Empty: there is only the flag that is made from the name, as ``--class-prior``.
     metavar : str or None
-        A word for what is typed after the flag.
+        The word in the help for what is typed after the flag.
     panel : str or None
         The panel of the help that lists the option; None: that of frequent options.
     typed_as : type
@@ -183,7 +183,7 @@ class Declaration:
         Makes what is typed from the value.
     min, max : int or None
     default_help : str or None
-        What happens without the option, if the default does not tell.
+        What the help says instead of the default, such as "detected".
     in_sheets : bool
         Whether an audit sheet remembers the option. A sheet records some options in another way,
         and some concern the draw alone.
@@ -229,7 +229,7 @@ def switch(**declaration: Any) -> Any:
 
 
 def same_option(command: type[Options], name: str, default: Any) -> Any:
-    """Declare an option that another command requires, with a default."""
+    """Declare an option of another command again, with a default."""
     return field(default=default, metadata={"option": declarations(command)[name]})
 
 
@@ -257,7 +257,7 @@ class FileReading(TypedDict, total=False):
 
 
 class SheetOptions(TypedDict):
-    """What a sheet remembers of how a table is read and labelled: fields of its origin."""
+    """The options that a sheet remembers: fields of its origin."""
 
     unlabeled: Names
     options: dict[str, Any]
@@ -285,13 +285,13 @@ class Options:
 
     @classmethod
     def among(cls, parameters: Mapping[str, Any]) -> Self:
-        """Build options from those of many parameters that are options."""
+        """Build options from parameters, and ignore parameters that are not options."""
         declared = declarations(cls)
         return cls.of(**{name: value for name, value in parameters.items() if name in declared})
 
     @classmethod
     def typed(cls, **texts: Any) -> Self:
-        """Build options from what was typed after a command; None and an empty list are nothing."""
+        """Build options from typed texts; None or an empty list: the option was not typed."""
         values = {}
         for name, declaration in declarations(cls).items():
             text = texts[name]
@@ -301,7 +301,7 @@ class Options:
 
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
-        """Take over from another command's options all that this command has, too."""
+        """Build options from those of another command, as far as both commands have them."""
         return cls.among({**vars(options), **changes})
 
     @classmethod
@@ -362,6 +362,7 @@ def _from_sheet(texts: Any, declaration: Declaration, flag: str) -> Any:
     typed_as = declaration.typed_as
     if typed_as == list[str] and isinstance(texts, str):
         texts = [texts]
+    # A sheet holds a switch as a truth value, a repeatable option as a list, others as text.
     remembered_as: type[Any] = {bool: bool, list[str]: list}.get(typed_as, str)
     if not isinstance(texts, remembered_as):
         raise TypeError
@@ -681,7 +682,7 @@ class DiagnoseOptions(ColumnOptions, ReadingOptions, SeedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LearningOptions(DiagnoseOptions, AimOptions, ScoringOptions, SheetWritingOptions):
-    """How labels are made; ``chary audit draw`` remembers it in the sheet for ``chary label``."""
+    """How labels are made; a sheet of ``chary audit draw`` keeps it for ``chary label``."""
 
     checked: GivenPath | None = option(
         None,
@@ -813,7 +814,7 @@ class FillOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewOptions(ColumnOptions, ReadingOptions, SeedOptions, AimOptions, JudgingOptions):
-    """Options of ``chary review``, which labels or judges a table, or asks which of them."""
+    """Options of ``chary review``; without a target or labels, the page asks for them."""
 
     verb = "review"
 

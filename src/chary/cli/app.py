@@ -1,6 +1,7 @@
 """The command line: commands with their help, errors as sentences, signals, and streams.
 
-A stream may be closed, lead to nobody, or know no Arabic: a command must do its work all the same.
+A standard stream may be closed, have no reader, or be unable to encode a character: a command must
+do its work all the same.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _MEMORY_FULL = (
     "The table does not fit into memory; leave columns out with --drop, or take fewer rows."
 )
 
-# Exit codes. Those of a signal are 128 plus its number.
+# Exit codes. The code for a signal is 128 plus its number.
 _BAD_INPUT = 1
 _BY_SIGNAL = 128
 _SIGINT = 130
@@ -127,10 +128,11 @@ def _message_and_code(error: BaseException) -> tuple[str, int]:
     """Choose what to say of an error, and the exit code."""
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         return _INTERRUPTED, _SIGINT
-    # The reader of a pipe is gone, as head is after ten lines, or the disk of a redirection full.
+    # The reader of a pipe is gone, as head is after ten lines.
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
         _drop(sys.stdout)
         return "", _SIGPIPE
+    # The disk is full; without the name of a file, the output was redirected to it.
     if isinstance(error, OSError) and error.errno == errno.ENOSPC and error.filename is None:
         _drop(sys.stdout)
         return _DISK_FULL, _BAD_INPUT
@@ -185,10 +187,10 @@ def _heed_signals() -> None:
 
 
 def _prepare_streams() -> None:
-    """Have standard streams escape what they cannot print.
+    """Have standard streams escape what they cannot print, and replace closed streams.
 
-    A closed stream leads nowhere from now on, and its number is taken. Otherwise the next file that
-    is opened would get the number, and what a library prints would go into it.
+    A closed stream is opened on the null device, which takes its file descriptor. Otherwise the
+    next file that is opened would get the descriptor, and what a library prints would go into it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -200,6 +202,6 @@ def _prepare_streams() -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Send to nowhere what Python still holds of a stream when it ends."""
+    """Discard what Python has buffered for a stream, which it would write at its end."""
     with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())

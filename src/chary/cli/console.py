@@ -136,7 +136,7 @@ def _as_typed(part: str | Parameter | Step) -> str:
 def open_table(files: Sequence[GivenPath], options: LabelOptions | DrawOptions) -> Table | Source:
     """Open a table: in memory if it fits there, otherwise to be read in parts.
 
-    What Polars itself says of a damaged file, before it raises, is not repeated.
+    Messages that Polars prints about a damaged file are hidden, as its exception says the same.
     """
     from chary.tables import free_memory, open_source
 
@@ -163,7 +163,7 @@ def quietly() -> Iterator[None]:
 
 
 def require_free(paths: Iterable[Path], force: bool) -> None:
-    """Refuse before any work what could not be written after it."""
+    """Refuse, before any work, files that could not be written after it."""
     paths = list(paths)
     existing = [str(path) for path in paths if os.path.lexists(path)]
     if existing and not force:
@@ -206,7 +206,7 @@ def steps() -> Iterator[Callable[[str], None]]:
         """The share done and the time left."""
 
         def render(self, task: Task) -> Text:
-            """Write both, and move the bar."""
+            """Write share and time, and move the bar."""
             task.completed = pace.share
             return Text(pace.words)
 
@@ -222,9 +222,10 @@ def steps() -> Iterator[Callable[[str], None]]:
 
 
 def heed_interrupts() -> None:
-    """Have Ctrl-C heard.
+    """Set Python's handler of Ctrl-C again.
 
-    Polars, once imported, puts a handler of its own in place, which can swallow it.
+    Polars, once imported, installs a handler of its own, which Python does not see and which can
+    swallow Ctrl-C.
     """
     default = signal.default_int_handler
     if current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is default:

@@ -25,7 +25,7 @@ FOLDER = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")]
 
 @console.takes_options
 def demo_command(options: DemoOptions, out: FOLDER = Path("chary-demo")) -> None:
-    """Tell the whole story on a table whose labels are known."""
+    """Label, audit and label again a table whose labels are known."""
     from chary.report import quality
 
     seed = options.seed or 0
@@ -85,7 +85,7 @@ def _say_command(options: Options, path: Path) -> None:
 
 
 def _share_right(labelled: Labelled, truth: Array) -> float:
-    """Compare the new labels with the hidden ones."""
+    """Return the share of new labels that equal the hidden ones."""
     result = labelled.result
     labels = result.labels.classes[result.codes]
     hidden = ~result.labels.labeled

@@ -86,7 +86,7 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
         else:
             table = source.table
 
-        # Refuse before the work what could not be written after it.
+        # Refuse now, before the long work, files that could not be written after it.
         paths = _output_paths(table, options)
         check_path = paths.get("to check")
         _refuse_to_lose_answers(check_path, options)

@@ -72,9 +72,9 @@ def predict_command(
     predictor = Predictor.from_file(
         model_file, probabilities=options.probabilities, threshold=options.threshold
     )
-    with _on_disk(file, options) as (paths, options, name):
+    with _on_disk(file, options) as (paths, options, name_of_copy):
         plan = plan_files(paths, options)
-        tasks = [replace(task, name=name) for task in plan.tasks]
+        tasks = [replace(task, name=name_of_copy) for task in plan.tasks]
         if tasks:
             console.require_free([Path(tasks[0].output)], options.force)
         if options.scheduler:
@@ -133,7 +133,8 @@ def _label(
     bytes_done = dict.fromkeys(n_bytes, 0.0)
     rows_done = Counter[str]()
 
-    # Polars writes of damaged files, which the summary tells anyway; hiding it would hide a bar.
+    # Polars prints messages about damaged files, which the summary reports anyway. They are hidden,
+    # unless that would hide the bar on the same stream.
     has_bar = console.stderr().is_terminal
     with console.steps() as step, nullcontext() if has_bar else console.quietly():
 

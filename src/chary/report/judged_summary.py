@@ -26,7 +26,7 @@ from chary.report.plain_data import (
     matrix_of,
 )
 
-# Whether a required accuracy is shown by the audit; changed: the labels may not be those drawn for.
+# Whether the audit shows a required accuracy; "changed": labels may differ from those at the draw.
 Outcome = Literal["shown", "open", "ruled out", "changed"]
 
 _CLEAR = 0.05  # a p-value below this says that one of two columns is better
@@ -39,12 +39,12 @@ class JudgedSummary(TypedDict):
     changed_labels: list[ChangedLabels]  # stands above all figures
     rows: int
     drawn: int  # rows for a person to label
-    audited: int  # of these, up to the last one answered: the figures rest on them
+    audited: int  # drawn rows up to the last answered one; the figures rest on them
     answered: int
     shown: list[str] | None  # columns that the person could see; None: not known
-    blind: str  # the same in a sentence
-    skipped: int  # of the audited rows: wrong, for every promise
-    left: int  # not reached yet
+    blind: str  # a sentence on what the person could see
+    skipped: int  # audited rows that were skipped; every promise counts them as wrong
+    left: int  # drawn rows that were not reached yet
     level: float  # of the intervals
     stopped: bool  # whether the person was told when it was enough
     unfinished: bool  # only the accuracy is known then
@@ -53,8 +53,8 @@ class JudgedSummary(TypedDict):
     pairs: list[PairSummary]
     annotators: AnnotatorsSummary | None  # None: one person answered
     slices: list[SlicesSummary]
-    confidence: str | None  # the column of it
-    acceptance: list[AcceptanceSummary]  # by error
+    confidence: str | None  # the column that holds it
+    acceptance: list[AcceptanceSummary]  # one for each error
     accept: AcceptSummary | None  # None: no error was asked for
     required: RequiredSummary | None  # None: no accuracy was asked for
     versions: dict[str, str]
@@ -74,7 +74,7 @@ class JudgedColumnSummary(Headline):
     missing: int  # rows without a label
     accuracy: ScoreSummary  # of all rows: exact for an audit of fixed size
     always: ScoreSummary  # of all rows: valid at any moment
-    promised: ScoreSummary  # of the labels there are; the headline is about this one
+    promised: ScoreSummary  # of rows with a label, or of all if each has one; in the headline
     coverage: float  # the share of rows with a label
     kappa: float | None
     matrix: MatrixSummary | None
@@ -92,7 +92,7 @@ class JudgedClassSummary(TypedDict):
     labelled: int  # rows that carry the label
     population: int  # rows of the table
     off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
-    off_low: float  # by which share of all rows at least, below 0: too few
+    off_low: float  # surplus of labelled rows as a share of all rows, at least; below 0: a lack
     off_high: float  # and at most
     precision: ScoreSummary | None  # None: no such row was audited
     recall: ScoreSummary | None
@@ -187,7 +187,7 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
 
 
 def in_first_column(columns: Sequence[JudgedColumnSummary]) -> str:
-    """Name the first column, for a sentence about its labels among several."""
+    """Write " in column NAME" of the first column, or nothing if it is the only one."""
     return f" in column {shown(columns[0]['name'], 40)}" if len(columns) > 1 else ""
 
 
@@ -212,7 +212,7 @@ def _blind(result: JudgedTable) -> str:
 
 
 def _notes(texts: list[str], *, warning: bool) -> list[Note]:
-    """Turn sentences into notes that are all warnings, or all none."""
+    """Turn sentences into notes, each of them a warning or none of them."""
     return [{"text": text, "warning": warning} for text in texts]
 
 
@@ -230,10 +230,12 @@ def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
 def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     """Summarize how good the labels in one column are."""
     judgement = column.judgement
-    # The accuracy of all rows, as it can be promised; rows without a label are wrong.
+    # Among all rows, a row without a label counts as wrong; so the promise prefers the score of the
+    # labelled rows alone, if there is one.
     of_all_rows = column.always if result.answers.stopped else judgement.accuracy
     promised = column.labelled or of_all_rows
 
+    # Audited rows by answer and label: first the wrong labels, then the right ones.
     audited_pairs: dict[tuple[str, str], int] = {}
     for (truth, label), n_rows in judgement.confusions.items():
         audited_pairs[str(truth), str(label or NO_LABEL)] = n_rows
@@ -371,7 +373,7 @@ def _accept(result: JudgedTable, columns: Sequence[JudgedColumnSummary]) -> Acce
 def _required(result: JudgedTable) -> RequiredSummary | None:
     """Say whether the labels are as accurate as required.
 
-    The one-sided lower limit decides.
+    The one-sided lower limit decides; without one, the lower end of the interval.
     """
     share = result.tested.options.require
     if share is None:

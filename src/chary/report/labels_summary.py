@@ -30,12 +30,11 @@ from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Colum
 from chary.tables.preparation import Feature
 
 _N_SHIFTS = 20
-# Of a row to check: columns that are shown, those of them that name the row, and digits and
-# characters of a cell.
-_N_COLUMNS = 6
+# How much is shown of a row to check.
+_N_COLUMNS = 6  # identifiers included
 _N_IDENTIFIERS = 2
-_N_DIGITS = 6
-_N_CHARACTERS = 1_000
+_N_DIGITS = 6  # of a number
+_N_CHARACTERS = 1_000  # of a cell
 
 
 class LabelsSummary(TypedDict):
@@ -53,7 +52,7 @@ class LabelsSummary(TypedDict):
     held_out: HeldOutSummary | None  # None: no given label was judged
     audit: AuditSummary | None  # None: there was no audit
     accept: AcceptSummary | None  # None: no error was asked for
-    audit_size: int  # rows to draw for an audit; 0: so few are unlabelled that one can look
+    audit_size: int  # rows to draw for an audit; 0: too few rows are unlabelled to draw from
     aim: AimSummary
     class_prior: PriorSummary
     rounds: list[RoundSummary]  # of self-training
@@ -195,17 +194,17 @@ class CellSummary(TypedDict):
 
 
 class ImportanceSummary(TypedDict):
-    """What the labels owe to each column, the most important first."""
+    """How much the labels depend on each column, the most important first."""
 
     columns: list[ColumnImportanceSummary]
     n_rows: int  # that it was measured on
 
 
 class ColumnImportanceSummary(TypedDict):
-    """What the labels owe to one column."""
+    """How much the labels depend on one column."""
 
     column: str
-    change: float
+    change: float  # of the probabilities, on average, if its cells are shuffled
 
 
 class ColumnSummary(TypedDict):
@@ -221,7 +220,7 @@ class ColumnSummary(TypedDict):
 class SettingsSummary(LearnerSettings):
     """How the labels were made, with all that was chosen."""
 
-    options: dict[str, str]  # all that were chosen
+    options: dict[str, str]  # those that were chosen
     features: int
     versions: dict[str, str]
 
@@ -291,8 +290,8 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
     """List the features that differ most.
 
-    Features with the same words, such as the month and its sine, are one: the first that a person
-    can read, or the last if nobody can read any.
+    Of features with the same words, such as the month and its sine, one is listed: the first that a
+    person can read, or the last if none can be read.
     """
     readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
     shifts: dict[str, ShiftSummary] = {}
@@ -300,9 +299,9 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]
         if len(shifts) == _N_SHIFTS:
             break
         feature = features[shift.feature]
-        # A feature that nobody can read stands behind a readable one with the same words.
-        words_of_better = readable_words if feature.unit == UNREADABLE else shifts
-        if feature.words in words_of_better:
+        # Skip an unreadable feature if a readable one has its words, and words listed already.
+        words_to_skip = readable_words if feature.unit == UNREADABLE else shifts
+        if feature.words in words_to_skip:
             continue
 
         labeled_words = _in_table(feature, shift.labeled_mean)
@@ -458,10 +457,15 @@ def _accept(result: LabeledTable) -> AcceptSummary | None:
     n_given = int(result.counts.labels[0].sum())
     n_confirmed = result.counts.confirmed.n_from(threshold)
     summary = accept_summary(
-        audit.asked, audit, "new label", ", approximate", n_marked=n_confirmed + n_given
+        audit.asked,
+        audit,
+        label_words="new label",
+        caveat=", approximate",
+        n_marked=n_confirmed + n_given,
     )
 
-    # The audit speaks of what the model says in the end, not of a label that it would change.
+    # The audit is about final predictions. A label that the model learned from and would now change
+    # is no final prediction.
     n_changed = result.counts.new.n_from(threshold) - n_confirmed
     if n_changed:
         keep = "keeps" if n_changed == 1 else "keep"

@@ -16,8 +16,8 @@ from chary.report.labels_summary import ColumnSummary, DiagnosisSummary, LabelsS
 from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
 from chary.tables.cells import CODE_WORDS
 
-# What was seen on real tables with labels from one group of rows or picked by a column; a test
-# holds the numbers against studies/results/tables. Gains are in points of accuracy.
+# Results on real tables whose labels were from one group of rows, or chosen by a column; a test
+# compares the numbers with studies/results/tables. Gains are in points of accuracy.
 STUDIED = {
     "n_tables": 20,
     "prior_gain": 0.3,  # by true class shares
@@ -35,7 +35,7 @@ class Hints(NamedTuple):
     """Ways to do what a report suggests: calls in Python, unless the user types commands."""
 
     draw: str = ""  # draws rows for an audit, or more of them; empty: left to the reader
-    fill: str = ""  # goes on labelling the rows of the sheet
+    fill: str = ""  # continues to label the rows of the sheet
     typed: bool = False
 
     @classmethod
@@ -44,7 +44,7 @@ class Hints(NamedTuple):
     ) -> Hints:
         """Write the commands for labels that chary made.
 
-        They repeat all options that were chosen, but those that would draw anew.
+        They repeat the chosen options, except those that would replace an existing sheet.
         """
         if not audit_size:
             return cls(typed=True)
@@ -75,9 +75,11 @@ class Hints(NamedTuple):
             draw = larger.command(["draw", *files])
         return cls(draw, FillOptions().command([str(options.audit)]), typed=True)
 
-    def option(self, name: str, typed: str, in_python: str) -> str:
-        """Write an option with its value."""
-        return f"{flag_of(name)} {typed}" if self.typed else f"{name}={in_python}"
+    def option(self, name: str, typed_value: str, python_value: str) -> str:
+        """Write an option with its value, as on the command line or as in Python."""
+        if self.typed:
+            return f"{flag_of(name)} {typed_value}"
+        return f"{name}={python_value}"
 
     def at(self, error: float) -> str:
         """Write the option that marks acceptable rows."""
@@ -120,8 +122,8 @@ def quality(summary: LabelsSummary) -> Quality:
             sentence += " There are so few rows without a label that you can look at each."
         return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
 
-    # Exact figures are of the model that has not learned from the audit; those of the model that
-    # made the labels come first, and are approximate.
+    # ``before`` is of the model that has not learned from the audit, and exact. ``after`` is of the
+    # model that made the labels: it is approximate, and comes first.
     held_out = summary["held_out"]
     promised = held_out["accuracy"] if held_out else None
     before = audit["before"]
@@ -193,7 +195,7 @@ def missing_hint(columns: Sequence[ColumnSummary], hints: Hints) -> str:
 
 
 def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
-    """Ask whether rare classes matter, unless that was said."""
+    """Ask whether rare classes matter, unless an aim was chosen."""
     if aim != ACCURACY:
         return ""
     option = hints.option("aim", "balanced", "'balanced'")
@@ -204,7 +206,7 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
 
 
 def prior_advice(diagnosis: DiagnosisSummary, hints: Hints, told: bool = False) -> str:
-    """Ask for the class shares if labels are biased and shares unknown."""
+    """Ask for the class shares if labels are biased and no shares were ``told``."""
     if told or not diagnosis["biased"]:
         return ""
     option = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
@@ -227,9 +229,11 @@ def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
     if accept is not None:
         steps.append(_step(accept["sentence"]))
     elif summary["acceptance"]:
-        column = in_first_column(summary["columns"])
+        in_column = in_first_column(summary["columns"])
         caveat = "if you chose that error beforehand"
-        steps.append(_acceptable(summary["acceptance"], summary["audited"], hints, caveat, column))
+        steps.append(
+            _acceptable(summary["acceptance"], summary["audited"], hints, caveat, in_column)
+        )
     steps.append(_better_figures(summary, hints))
     return steps
 
@@ -275,16 +279,16 @@ def _acceptable(
     n_audited: int,
     hints: Hints,
     caveat: str,
-    column: str = "",
+    in_column: str = "",
 ) -> NextStep:
     """Tell the smallest error at which labels can be accepted."""
     smallest = next((item for item in acceptances if item["n_accepted"]), None)
     if smallest is not None:
         labels = counted(smallest["n_accepted"], "label")
         words = (
-            f"{labels}{column} of confidence {smallest['threshold']:.4g} or more can be accepted "
-            f"with at most {percent(smallest['error'])} wrong ({percent(smallest['level'])} level, "
-            f"{caveat}). To mark them, add"
+            f"{labels}{in_column} of confidence {smallest['threshold']:.4g} or more can be "
+            f"accepted with at most {percent(smallest['error'])} wrong "
+            f"({percent(smallest['level'])} level, {caveat}). To mark them, add"
         )
         return _step(words, hints.at(smallest["error"]))
 

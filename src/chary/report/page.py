@@ -18,7 +18,7 @@ from chary.report.next_steps import (
     quality,
 )
 
-# The sections of either page in their order: a template of that name shows each.
+# The sections of each page, in order. A section has the name of its template.
 _SECTIONS = (
     "audit",
     "accept",
@@ -45,7 +45,7 @@ def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
         hints=hints,
         quality=quality(summary),
         steps=next_steps(summary, hints),
-        advice=prior_advice(summary["diagnosis"], hints, summary["class_prior"]["told"]),
+        advice=prior_advice(summary["diagnosis"], hints, told=summary["class_prior"]["told"]),
         question=aim_question(hints, summary["aim"]["name"]),
     )
 
@@ -65,7 +65,8 @@ def render_judged(summary: JudgedSummary, hints: Hints = _IN_PYTHON) -> str:
 def templates_of(package: str) -> Environment:
     """Load the templates of a room.
 
-    They may include those of reports, and show numbers and names by the filters here.
+    They may include templates of reports, and use the filters ``visible``, ``percent``, ``count``
+    and ``number``.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("chary.report")]),

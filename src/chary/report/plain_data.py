@@ -29,8 +29,8 @@ VERSIONS = {
 
 Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
-_MOST_IN_MATRIX = 15  # classes that are shown by answer and label
-_GOOD = 0.9  # accuracy that is shown in green, or ruled out in red
+_MOST_IN_MATRIX = 15  # labels: with more of them no matrix is shown
+_GOOD = 0.9  # accuracy: green if at least this is shown, red if this is ruled out
 
 
 class ScoreSummary(TypedDict):
@@ -144,11 +144,11 @@ def accept_summary(
     acceptance : Acceptance
         At the error asked for.
     audit : Audit
-        The audit that tells it.
+        The audit that the acceptance is computed from.
     label_words : str
-        Name of one of the labels in the sentence.
+        What the sentence calls one label, such as "new label".
     caveat : str
-        Addition to the level of the promise.
+        What follows the level in brackets, such as ", approximate".
     n_marked : int
         Rows that the output column marks.
     """
@@ -176,7 +176,7 @@ def accept_summary(
 def _why_none_accepted(acceptance: Acceptance, audit: Audit) -> str:
     """Say why no label can be accepted.
 
-    Nothing is advised that would void the promise.
+    The reason suggests nothing that would void the promise.
     """
     n_audited = audit.accuracy.n
     n_needed = smallest_audit(acceptance.error, acceptance.level)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-# How long the steps of labelling usually take, in per cent of the whole. ``Pace`` corrects this by
-# the steps that are over.
+# How long the steps of labelling usually take, in per cent of the whole. ``Pace`` scales this by
+# the time that earlier steps took.
 _USUAL_PERCENT = {
     "Reading": 2,
     "Preparing columns": 5,
@@ -36,8 +36,8 @@ class Progress(Protocol):
 class Pace:
     """How far the work is, guessed from the names of its steps.
 
-    A step says how far it is by itself, as in "Labelling: 2,000 of 8,000 rows", or is as long as
-    usual beside those before it. Work of another kind is one step of its own.
+    A step may count its rows, as in "Labelling: 2,000 of 8,000 rows". The time of any other step is
+    guessed from the time of the steps before it. A step with an unknown name is the whole work.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -54,6 +54,7 @@ class Pace:
         share_before, step_share = _usual_shares(kind)
         if share_before < self._share_before:  # the work begins anew
             self._work_start = self._clock()
+        # A step that starts at another share is new; at the very first step no share is known.
         if share_before != self._share_before or not self._step_share:
             self._step_start = self._clock()
         self._share_before = share_before
@@ -69,8 +70,8 @@ class Pace:
         if not self._share_before or not seconds_before:
             return self._share_before
 
-        # The step takes as long as usual beside those before it, and nears its end ever slower if
-        # it takes longer.
+        # The step is expected to take its usual time in proportion to the steps before it. With
+        # 1 - exp(-t), written as -expm1(-t), the share never reaches the end of the step.
         expected_seconds = seconds_before * self._step_share / self._share_before
         seconds = self._clock() - self._step_start
         return self._share_before + self._step_share * -math.expm1(-seconds / expected_seconds)
@@ -96,7 +97,7 @@ def _usual_shares(kind: str) -> tuple[float, float]:
 
 
 def _counted_share(counts: str) -> float | None:
-    """Read the share of a step from its counts; None: it has none.
+    """Read the share of a step from its counts; None: the step counts nothing.
 
     >>> _counted_share(" 2,000 of 8,000 rows")
     0.25

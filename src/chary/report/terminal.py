@@ -40,7 +40,7 @@ from chary.report.next_steps import (
 from chary.report.plain_data import Note, ScoreSummary, Tone
 
 _WIDTH = 100
-# How many there are at most of what a table can have any number of.
+# The most entries that are shown of each list.
 _N_SHIFTS = 10
 _N_NAMES = 20  # in one sentence
 _N_NOTES = 12
@@ -63,7 +63,7 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
     _show_paragraph(console, missing_hint(summary["columns"], hints))
 
     prior = summary["class_prior"]
-    # If class shares were told, the sentence opens with "you".
+    # If class shares were told, the sentence opens with "you": make that a capital.
     assumption = f"Y{prior['sentence'][1:]}." if prior["told"] else ""
     _show_verdict(console, summary["diagnosis"], assumption)
 
@@ -103,7 +103,7 @@ def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) 
         console.print("What differs most between labelled and other rows, in standard deviations:")
         shifts = diagnosis["shifts"][:_N_SHIFTS]
         rows = [[shift["name"], f"{shift['difference']:+.2f}"] for shift in shifts]
-        console.print(number_grid(["Feature", "Difference"], rows, _N_SHIFTS))
+        console.print(number_grid(["Feature", "Difference"], rows, n_shown=_N_SHIFTS))
     separation = diagnosis["separation"]
     if separation:
         console.print(
@@ -123,7 +123,7 @@ def _class_counts(summary: LabelsSummary) -> Grid:
         [row["name"], f"{row['given']:,}", f"{row['learned']:,}", f"{row['predicted']:,}"]
         for row in summary["classes"]
     ]
-    grid = number_grid(["Class", "Given", "Learned", "Predicted"], rows, len(rows))
+    grid = number_grid(["Class", "Given", "Learned", "Predicted"], rows, n_shown=len(rows))
     grid.add_section()
     grid.add_row("all", *[f"{count:,}" for count in summary["sources"].values()])
     return grid
@@ -212,7 +212,7 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     columns = summary["columns"]
     for column in columns:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
-        # Of several columns the classes and confusions are in the report.
+        # If there are several columns, only the report shows classes and confusions.
         if len(columns) > 1:
             continue
         if column["classes"]:
@@ -221,7 +221,7 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
         if column["kappa"] is not None:
             agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
             _show_line(console, agreement)
-        # If the person was told when it was enough, the interval above is this one.
+        # If the person was told when it was enough, the interval above allows for that already.
         if not summary["stopped"]:
             always = column["always"]
             _show_line(
@@ -258,7 +258,7 @@ def _judged_classes(classes: list[JudgedClassSummary]) -> Grid:
             ]
         )
     headings = ["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"]
-    return number_grid(headings, rows, _N_CLASSES)
+    return number_grid(headings, rows, n_shown=_N_CLASSES)
 
 
 def _score_words(score: ScoreSummary | None) -> str:
@@ -274,7 +274,7 @@ def _interval_words(score: ScoreSummary) -> str:
 
 
 def _show_confusions(console: Console, confusions: list[ConfusionSummary]) -> None:
-    """List which classes carry which other labels, the most frequent first."""
+    """List how many rows of a class carry another label, the most frequent pairs first."""
     if not confusions:
         return
     for confusion in confusions[:_N_CONFUSIONS]:
@@ -299,7 +299,7 @@ def _slices(slices: SlicesSummary) -> Grid:
         rows.append([value, f"{figures['population']:,}", f"{figures['n']:,}", right, interval])
     column = visible(slices["column"], 40)
     headings = [column, "Rows", "Audited", "Right", "95% intervals, together"]
-    return number_grid(headings, rows, _N_SLICES)
+    return number_grid(headings, rows, n_shown=_N_SLICES)
 
 
 # ---------------------------------------------------------------- both
@@ -344,7 +344,7 @@ def _panel(text: str, title: str, tone: Tone) -> Panel:
 def number_grid(
     headings: Sequence[str], rows: Sequence[Iterable[str | Text]], n_shown: int
 ) -> Grid:
-    """Lay out rows of a name and of numbers."""
+    """Lay out the first rows, each a name and numbers, and count the rest."""
     grid = Grid(box=box.SIMPLE)
     for place, heading in enumerate(headings):
         grid.add_column(Text(heading), justify="right" if place else "left")

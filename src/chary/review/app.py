@@ -73,7 +73,7 @@ _ASSETS = {
     "/assets/review.css": "text/css; charset=utf-8",
     "/assets/icon.svg": "image/svg+xml",
 }
-# The first that fits.
+# The status for an error: that of the first class which the error belongs to.
 _STATUS = {
     NotHereError: 404,
     ConflictError: 409,
@@ -130,10 +130,10 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
         # Half of a character pair, which UTF-8 lacks, is spelled out.
         return HTMLResponse(shell.encode("utf-8", "backslashreplace"))
 
-    def reading(request: Request) -> Response:
+    def answer_get(request: Request) -> Response:
         return JSONResponse(read(request.scope["path"], request.query_params))
 
-    async def writing(request: Request) -> Response:
+    async def answer_post(request: Request) -> Response:
         content = await read_body(request)
         try:
             body = json.loads(content)
@@ -154,8 +154,8 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     routes = [
         *(Route(path, page) for path in PAGES),
         *(Route(path, _asset) for path in _ASSETS),
-        *(Route(path, reading) for path in READS),
-        *(Route(path, writing, methods=["POST"]) for path in WRITES),
+        *(Route(path, answer_get) for path in READS),
+        *(Route(path, answer_post, methods=["POST"]) for path in WRITES),
         Route("/download/{kind}", download),
         Route("/report", report),
     ]
@@ -167,7 +167,7 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
 
 
 async def read_body(request: Request) -> bytes:
-    """Read what was sent; refuse too much, also if it is only announced: it may never come."""
+    """Read the body of a request; refuse a body that is too long, or is announced to be."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > MOST_POSTED:
         raise HTTPException(413, "The answer is too long.")

@@ -1,4 +1,4 @@
-"""Work in a thread behind the pages: what was asked for last counts."""
+"""Work in a thread behind the pages; a new task replaces the task at work."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ class Work(TypedDict):
 
     running: bool
     step: str
-    share: float  # of the work that is done
-    left: str  # how far it is, and how long it still takes
-    error: str  # of the last work
+    share: float  # how much of the work is done, from 0 to 1
+    left: str  # share and time left, in words
+    error: str  # why the latest work failed; empty: it did not
 
 
 class Superseded(Exception):  # noqa: N818 - no error
-    """Other work was asked for; this is not wanted any more."""
+    """A newer task was started, so the result of this task is not wanted any more."""
 
 
 class Background:
-    """A thread that does the work asked for last.
+    """A thread that does the latest task.
 
-    A task is called with ``progress`` and names each step as it begins. Once other work was asked
-    for, ``progress`` raises ``Superseded``, which ends the task. A task returns nothing: it hands
-    over its result by itself.
+    A task is called with ``progress`` and names each step as it begins. Once a newer task was
+    started, ``progress`` raises ``Superseded``, which ends the older task. A task returns nothing:
+    it hands over its result by itself.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()  # guards the fields below
         self._turn = Lock()  # held by the task at work: one at a time
-        self._ticket = 0  # of the work asked for last
+        self._ticket = 0  # of the latest task
         self._thread: Thread | None = None
         self.running = False
         self._step = ""
@@ -76,7 +76,7 @@ class Background:
             self._thread.join(patience)
 
     def _work(self, task: Callable[[Progress], None], ticket: int) -> None:
-        """Do a task when its turn comes, unless other work was asked for."""
+        """Do a task when its turn comes, unless a newer task was started."""
 
         def progress(step: str) -> None:
             with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chary._words import Parameter, Step, shown
 from chary.tables import TableError
 
-# What a column can be taken for on the page, and the option that says so.
+# The kinds that a column can be given on the page, each with its option.
 KINDS = {
     "number": "numeric",
     "category": "categorical",

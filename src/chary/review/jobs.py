@@ -57,7 +57,7 @@ from chary.tables import (
     write_table,
 )
 
-Diagnosed = Callable[[DiagnosedTable], None]  # is handed the diagnosis of a table
+ShowDiagnosis = Callable[[DiagnosedTable], None]  # called once the diagnosis is known
 
 CHOOSE = "choose"
 LABEL = "label"
@@ -87,7 +87,7 @@ class _Job:
     values: Sequence[Value] = ()  # of the column that holds the labels
     population: int  # rows that an audit is drawn from
     notes: Sequence[str] = ()  # how the labels were read, a sentence each
-    has_confidence = True  # of the labels; without, none can be accepted
+    has_confidence = True  # labels without a confidence cannot be accepted
 
     def __init__(self, table: Table, options: ReviewOptions) -> None:
         self.table = table
@@ -125,7 +125,7 @@ class ChooseJob(_Job):
         Columns with few values come first, those with most empty cells before others, as is usual
         for targets.
         """
-        choices: list[tuple[bool, float, int, ColumnChoice]] = []  # with the key of their order
+        choices: list[tuple[bool, float, int, ColumnChoice]] = []  # each after its sort key
         frame = self.table.frame
         for cells in frame.gather_every(max(1, frame.height // _CELLS_TO_COUNT)):
             if not can_be_text(cells.dtype):
@@ -136,6 +136,7 @@ class ChooseJob(_Job):
             examples = ", ".join(self.examples[cells.name])
             about = f"{n_values:,} values, {percent(empty_share)} empty: {examples}"
             is_unlikely = not 2 <= n_values <= _FEW_VALUES
+            # ``len(choices)`` keeps the order of the table among equal columns.
             choice: ColumnChoice = {"name": cells.name, "about": about}
             choices.append((is_unlikely, -empty_share, len(choices), choice))
         return [choice for *_, choice in sorted(choices)]
@@ -158,7 +159,7 @@ class LabelJob(_Job):
         self.target = str(options.target)
         self.hidden = [self.target]
         self.labels, self.notes = read_target(table, self.target, **options.target_reading)
-        # A sheet of checked rows may hold further classes; learning from it checks the shares.
+        # Check the class shares now, unless a sheet of checked rows may bring further classes.
         if not self.paths.check.exists():
             ClassPrior.of(options.class_prior, self.labels)
         self.classes = [str(name) for name in self.labels.classes]
@@ -192,7 +193,9 @@ class LabelJob(_Job):
         labels = unaudited.labels.classes[unaudited.codes[places]]
         return Stopping([str(label) for label in labels], self.population)
 
-    def run(self, options: LabelOptions, progress: Progress, diagnosed: Diagnosed) -> LabeledTable:
+    def run(
+        self, options: LabelOptions, progress: Progress, diagnosed: ShowDiagnosis
+    ) -> LabeledTable:
         """Label the table, as ``chary label`` does."""
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
@@ -267,7 +270,9 @@ class JudgeJob(_Job):
         numbers = [row.number for row in filling.rows]
         return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
-    def run(self, options: JudgeOptions, progress: Progress, diagnosed: Diagnosed) -> JudgedTable:
+    def run(
+        self, options: JudgeOptions, progress: Progress, diagnosed: ShowDiagnosis
+    ) -> JudgedTable:
         """Judge the labels, as ``chary judge`` does."""
         progress("Judging the labels")
         return judge_table(self.source, options.audit, options)

@@ -34,7 +34,7 @@ class DoubtfulRow(TypedDict):
 
 
 class Opinion(TypedDict, total=False):
-    """What the model says of the row; nothing without a row."""
+    """What the model says of the row; empty if no row is shown."""
 
     proposed: str
     source: str
@@ -52,7 +52,7 @@ class ReviewPage(Opinion):
 
 
 def review_page(bench: Workbench, query: Query) -> ReviewPage:
-    """Show the asked row, or the most doubtful one past another row."""
+    """Show the row of the query, or the most doubtful row after another row."""
     checked = bench.sheets.checked_rows()
     audited = bench.sheets.audited_rows()
     table = bench.job.table
@@ -116,7 +116,7 @@ def _doubtful_rows(bench: Workbench) -> DoubtfulRows:
 
 
 class DoubtfulRows:
-    """The rows of a result that a model labelled, those of least confidence first."""
+    """The rows that a model labelled, in the order of increasing confidence."""
 
     def __init__(self, result: LabeledTable) -> None:
         self.result = result
@@ -129,7 +129,7 @@ class DoubtfulRows:
     def to_check(self, closed: list[int], after: int | None) -> NDArray[np.int64]:
         """List the rows that are not ``closed``, the most doubtful first.
 
-        With ``after``, the number of a row from 1, those past it come before the others.
+        With ``after``, the number of a row from 1, the list starts behind this row and goes round.
         """
         rows = self.order
         for place in np.flatnonzero(rows + 1 == after):

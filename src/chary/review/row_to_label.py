@@ -50,9 +50,9 @@ def keys_of(classes: Sequence[str]) -> list[ClassKey]:
 
 
 def checked_answer(answer: Any, classes: Sequence[str], markers: Sequence[str]) -> str:
-    """Return an answer that can be written: a class, perhaps a new one, a skip, or nothing.
+    """Return an answer that can be written: a class, a new class, a skip, or an empty text.
 
-    Nothing takes an answer back. A new class must not look like a missing answer.
+    An empty text takes an answer back. A new class must not look like a missing answer.
     """
     if not isinstance(answer, str) or len(answer) > _LONGEST_ANSWER:
         raise TableError(f"An answer is a text of at most {_LONGEST_ANSWER} characters.")

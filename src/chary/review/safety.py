@@ -61,7 +61,7 @@ class Safety:
     ----------
     app : ASGI application
     token : str
-        In the address that is opened first.
+        The secret in the address that is opened first.
     port : int
         The port that the server listens on.
     """
@@ -131,7 +131,7 @@ class Safety:
                 raise HTTPException(403, "Another page asked for this one.")
             return
 
-        # A browser says where a request comes from by one of the two headers at least.
+        # A browser sends at least one of the two headers; without Origin, the other one decides.
         origin = headers.get("origin", "").lower()
         is_own = origin in {f"http://{host}" for host in self.hosts}
         is_own |= site != "" and not origin

@@ -18,11 +18,11 @@ class Sheets:
     def __init__(self, job: Any) -> None:
         self.job = job
         self._open: dict[Path, Filling] = {}
-        self._trouble: dict[Path, str] = {}
+        self._problems: dict[Path, str] = {}
 
     @property
     def audit(self) -> Filling | None:
-        """Random rows; None: no sheet, or one that cannot be used, which ``notices`` say."""
+        """Random rows; None: there is no sheet, or it cannot be used and ``notices`` say why."""
         return self._read_quietly(self.job.paths.audit)
 
     @property
@@ -35,7 +35,7 @@ class Sheets:
     @property
     def notices(self) -> list[str]:
         """What a person should know of the sheets, a sentence each."""
-        return list(self._trouble.values())
+        return list(self._problems.values())
 
     def read_audit(self) -> Filling | None:
         """Read the sheet of random rows; refuse a sheet that cannot be used."""
@@ -98,10 +98,10 @@ class Sheets:
         return filling
 
     def _read_quietly(self, path: Path) -> Filling | None:
-        """Return a sheet; one that cannot be used is a notice."""
-        self._trouble.pop(path, None)
+        """Return a sheet; None, and a notice, if the sheet cannot be used."""
+        self._problems.pop(path, None)
         try:
             return self._read(path)
         except (TableError, OSError) as error:
-            self._trouble[path] = page_sentence(error)
+            self._problems[path] = page_sentence(error)
             return None

@@ -85,7 +85,7 @@ def start_page(bench: Workbench, query: Query) -> StartPage | ChoosePage:
 def _choose_page(job: ChooseJob, target: str) -> ChoosePage:
     """Show the columns that may hold the labels, and the values of one."""
     options = job.options
-    # Begin with a column that was typed: its values need a decision.
+    # Begin with the column that the command named: its values need a decision.
     if not target:
         target = "".join(options.labels[:1]) or options.target or ""
     values = job.values_of(target) if target else []

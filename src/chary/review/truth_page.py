@@ -34,7 +34,7 @@ class TruthFigures(TypedDict):
     bars: list[AccuracyBar]
     sentences: list[str]
     audited: int  # rows that the figures rest on
-    classes: dict[str, ScoreSummary]  # how many rows of each class carry its label
+    classes: dict[str, ScoreSummary]  # of the rows of each class: how many carry its label
     matrix: MatrixSummary | None
     notes: list[Note]
 
@@ -42,7 +42,7 @@ class TruthFigures(TypedDict):
 class TruthPage(TruthFigures):
     """What the page shows: the figures, and what can be accepted."""
 
-    unfinished: str  # why only the accuracy is shown, if so
+    unfinished: str  # why only the accuracy is shown; empty: all is shown
     ready: Literal[True]
     chosen: float | None  # the error allowed among labels to accept
     column: str  # marks what is accepted
@@ -132,7 +132,7 @@ def truth_of_labels(result: LabeledTable) -> TruthFigures:
 
 
 def truth_of_judged(result: JudgedTable) -> TruthFigures:
-    """Tell how good labels in columns are."""
+    """Tell how good the judged labels in each column are."""
     summary = summarize_judged(result)
     columns = summary["columns"]
     first = columns[0]

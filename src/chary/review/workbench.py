@@ -61,7 +61,7 @@ def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
 
 
 class Inputs(NamedTuple):
-    """What there is to learn from."""
+    """What a result is learned from."""
 
     options: LabelOptions | JudgeOptions  # with the sheets to learn from
     content: object  # changes if the result may change
@@ -108,8 +108,8 @@ class Workbench:
     def notices(self) -> list[str]:
         """What a person should know, a sentence each."""
         notices = self.sheets.notices
-        if self._trouble:
-            notices.append(self._trouble)
+        if self._changed_file:
+            notices.append(self._changed_file)
         return notices
 
     def inputs(self, audited: bool = True) -> Inputs:
@@ -128,7 +128,8 @@ class Workbench:
         if audit is not None:
             error = self.options.error if self.job.has_confidence else None
             options = replace(options, audit=self.paths.audit, error=error)
-        return Inputs(options, content, audit is not None and audit.origin.stopped_when_enough)
+        is_live = audit is not None and audit.origin.stopped_when_enough
+        return Inputs(options, content, is_live)
 
     def _audit_to_use(self) -> Filling | None:
         """Return the audit; None if its result may not be seen yet."""
@@ -147,13 +148,13 @@ class Workbench:
 
     def choose_labels(self, column: str, **changes: Any) -> None:
         """Choose the column that holds the labels, and learn."""
-        # A column of labels is not left out, nor of any kind.
+        # The kind that was chosen for the column, such as "leave out", does not hold for labels.
         options = with_kind(self.options, column, None)
         self._start_job(job_of(self.job.table, replace(options, **changes)))
         self.learn()
 
     def choose_kind(self, column: Any, kind: Any) -> None:
-        """Take a column for another kind, or with None for what it looks like; learn again."""
+        """Choose the kind of a column, or with None have it detected; learn again."""
         if column not in self.job.columns:
             raise TableError(f"The table has no column {shown(column)}.")
         if kind not in (None, *KINDS):
@@ -169,19 +170,19 @@ class Workbench:
         if not isinstance(self.result, LabeledTable):
             self.learn()
             return
-        # The labels stay: only marks and files change. Work at hand writes them anyway.
+        # Only marks and files change. A task at work will write the files anyway.
         self._apply_error()
         if not self.background.running:
             self.background.start(self._write)
 
     def require_unchanged(self) -> None:
         """Refuse to go on if a file of the table was changed."""
-        if self._trouble:
-            raise ConflictError(self._trouble)
+        if self._changed_file:
+            raise ConflictError(self._changed_file)
 
     @property
-    def _trouble(self) -> str:
-        """Which file of the table was changed, if any."""
+    def _changed_file(self) -> str:
+        """A sentence on a file of the table that was changed; empty: none was."""
         for path, state in self._states.items():
             if state_of(path) != state:
                 return (
@@ -193,12 +194,12 @@ class Workbench:
     # ------------------------------------------------------------ what is learned
 
     def learn(self) -> None:
-        """Learn from all inputs in the background, in place of the work at hand."""
+        """Learn from all inputs in the background; this replaces the task at work."""
         self.version += 1
         if self.job.kind != CHOOSE:
-            self.background.start(self._learn)
+            self.background.start(self._learn_and_write)
 
-    def _learn(self, progress: Progress) -> None:
+    def _learn_and_write(self, progress: Progress) -> None:
         """Learn, and write the result."""
         with self.lock:
             job = self.job
@@ -224,7 +225,7 @@ class Workbench:
             self._write(progress)
 
     def _adopt(self, progress: Progress, result: Any, content: object) -> None:
-        """Show a result from now on, unless other work was asked for."""
+        """Show a result from now on, unless a newer task was started."""
         with self.lock:
             progress("Looking at the labels")
             self.result = result
@@ -257,14 +258,14 @@ class Workbench:
     def write_files(self, overwrite: bool = False) -> list[str]:
         """Write the files that may be written; return the names of the others.
 
-        Answers are taken meanwhile.
+        Meanwhile the pages still take answers, as the lock is free.
         """
         with self._writing:
             with self.lock:
                 writers = self.job.writers(self.result)
                 content = self.files_content
                 outputs = self.outputs
-            if self._trouble:
+            if self._changed_file:
                 return []
             return outputs.write(writers, content, overwrite)
 
@@ -286,7 +287,7 @@ def kinds_of(options: ReviewOptions) -> dict[str, str]:
 
 
 def with_kind(options: ReviewOptions, column: str, kind: str | None) -> ReviewOptions:
-    """Choose one kind for a column, or none."""
+    """Return options that give a column one kind, or none."""
     changes: dict[str, Any] = {}
     for option_kind, name in KINDS.items():
         columns = [other for other in getattr(options, name) if other != column]
