@@ -231,8 +231,13 @@ def diagnose(
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
-    unlabeled, classes, drop, categorical, numeric, identifier, missing, dates, text, seed, \
-delimiter, encoding, sheet, header_row
+    unlabeled, classes, drop, categorical, numeric : str or sequence of str
+        As in ``chary.label``.
+    identifier, missing, dates, text : str or sequence of str
+        As in ``chary.label``.
+    seed : int, default=0
+        As in ``chary.label``.
+    delimiter, encoding, sheet, header_row : default=None
         As in ``chary.label``.
 
     See Also
@@ -301,7 +306,7 @@ def judge(
         Columns that the sheet did not show, if it does not say so.
     annotator : path or sequence of paths, default=()
         Sheets with the answers of further people.
-    delimiter, encoding, sheet, header_row
+    delimiter, encoding, sheet, header_row : default=None
         For a path, as in ``chary.label``.
 
     Examples
@@ -368,7 +373,7 @@ def draw_rows(
         Columns that the sheet shows although the label can be told from them.
     seed : int, default=None
         The same seed draws the same rows. None: the seed of an existing sheet, or 0.
-    delimiter, encoding, sheet, header_row
+    delimiter, encoding, sheet, header_row : default=None
         For a path, as in ``chary.label``.
     """
     options = JudgeOptions.among(locals())
