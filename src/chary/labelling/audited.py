@@ -1,4 +1,4 @@
-"""How an audit takes part in learning: what it decides, and the model that has learned from it."""
+"""Fit a model with the answers of an audit, and compute the figures of that audit."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
     Returns
     -------
     given : Labels
-        Without the audited rows.
+        The given labels, without the audited rows.
     known : Labels
-        Given and audited ones. Both know every class.
+        The given and the audited labels.
+
+    ``classes`` of both hold every class of either source.
     """
     classes = np.unique(np.concatenate([labels.classes.astype(str), answers.labels.astype(str)]))
     given = np.full(len(labels.codes), -1, dtype=np.intp)
@@ -65,42 +67,44 @@ def audit_model(
     seed: int = 0,
     defaults: Defaults = DEFAULTS,
 ) -> AuditedModel:
-    """Fit a model with an audit, and say what the audit says of it.
+    """Fit a model on given and audited labels, and measure it on the audited rows.
 
     Parameters
     ----------
     make : callable
-        From the number of rounds of self-training to the classifier, not fitted, missing values as
-        its marker.
+        Takes the number of rounds of self-training, and returns a classifier that is not fitted and
+        for which missing values mark unlabelled rows.
     X : array of shape (n, d)
     known : Labels
         Given and audited labels, from ``merge``.
     answers : AuditAnswers
     unaudited : SelfTrainingClassifier, default=None
-        What is used if there is no audit, fitted without it: ``accuracy`` is its. None: the one of
-        ``make``.
+        The fitted model that would be used without an audit; the figure ``accuracy`` is its
+        accuracy. None: the classifier of ``make``, fitted without the audited labels.
     rounds : int, default=None
         None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
     error : float, default=None
-        One more error at which to say what can be accepted: the one decided on beforehand.
+        An error that the user decided on before the audit: the figures say what can be accepted at
+        it, too.
     n_unlabeled : int, default=None
-        Rows without a label beside the answered ones, if X does not hold all of them.
+        The number of rows without a given or audited label, if X does not hold all of them.
     guess_column : GuessColumn, default=None
         A column whose labels are kept unless the audit shows a gain by the model.
     seed : int, default=0
     defaults : Defaults, default=DEFAULTS
     """
     result = fit_with_audit(make(rounds or 0), X, known, answers.rows, random_state=seed)
-    # The model that was decided on before the audit: what is said of it is exact in any case.
+    # The model was decided on before the audit, so its accuracy on the audited rows is unbiased.
     correct = result.before.correct
     if unaudited is not None:
         correct = unaudited.predict(X[answers.rows]) == result.labels
 
     comparison = None
-    # A test at every look at an unfinished audit would find a difference sooner or later.
+    # No test while an audit is unfinished: repeated as answers come in, it would find a difference
+    # by chance sooner or later.
     may_self_train = defaults.is_on("self_train_if_clearly_better") and not answers.is_unfinished
     if rounds is None and may_self_train:
-        # One round against none, both without the audited labels.
+        # Compare one round of self-training with none; both models lack the audited labels.
         supervised = result.unaudited_model
         self_trained = make(1).fit(X, known.without(result.rows), initial=supervised.estimator_)
         comparison = compare_models(self_trained, supervised, X, answers)
@@ -111,7 +115,7 @@ def audit_model(
 
     guesses = None
     if guess_column is not None:
-        result, guesses = _keep_if_no_gain(guess_column, result, X, known, defaults)
+        result, guesses = _keep_guesses_unless_model_gains(guess_column, result, X, known, defaults)
     figures = audit_figures(
         result,
         X,
@@ -126,19 +130,21 @@ def audit_model(
     return AuditedModel(result.model, figures, guesses)
 
 
-def _keep_if_no_gain(
+def _keep_guesses_unless_model_gains(
     column: GuessColumn,
     result: AuditedResult,
     X: Array,
     known: Labels,
     defaults: Defaults,
 ) -> tuple[AuditedResult, GuessFigures]:
-    """Keep the labels of a column, unless the audited rows show a gain by the model."""
+    """Make the model keep the column's guesses, unless the audited rows show that it gains."""
     by_column = column.predict_held_out(result.fold_models, X, known)
-    # The folds are put back into the order of the audited rows.
-    order = np.argsort(by_column.rows)[np.argsort(np.argsort(result.rows))]
+    # Predictions come fold after fold; put them into the order of ``result.rows``: the rank of each
+    # of these rows selects its place among the sorted rows of the column.
+    ranks = np.argsort(np.argsort(result.rows))
+    order = np.argsort(by_column.rows)[ranks]
     by_column = by_column.subset(order)
-    guesses = compare_guesses(column, result.after, by_column, True, defaults)
+    guesses = compare_guesses(column, result.after, by_column, audited=True, defaults=defaults)
     if guesses.kept:
         result = replace(result, model=column.keep(result.model), after=by_column)
     return result, guesses

@@ -1,4 +1,4 @@
-"""Hold the numbers chosen by experiment, with the results behind them.
+"""List the numbers chosen by experiment, with the results behind them.
 
 The rules that use them are in ``chary.labelling.rules``; docs/explanation/defaults.md tells the
 story. Stored results are named by file, below ``benchmarks/results`` unless another folder is
@@ -61,7 +61,7 @@ class Defaults:
     # with them: a column that decides the labels is never left out. Other values have no stored
     # result.
     max_loss_ratio: float = 2.0
-    # Labels expected in a leaf of that tree. No stored result.
+    # Labels that a leaf of the tree on one column holds on average, at least. No stored result.
     labels_per_leaf: int = 5
     # Rows without a label that the tree and the class shares are computed on; a bound of cost.
     coverage_rows: int = 2_000
@@ -93,11 +93,12 @@ class Defaults:
     # A member's weight falls by exp(-this) for each unit of held-out log loss above the mean of the
     # members ...
     weight_per_loss: float = 4.0
-    # ... and changes by a factor of at most exp(this): labelled rows are not like the others. The
-    # mixture with both is the one of rivals.txt; other values have no stored result.
+    # ... and changes by a factor of at most exp(this), because labelled rows may differ from the
+    # others. rivals.txt measures the mixture with these two numbers; other values have no stored
+    # result.
     max_weight_change: float = 1.0
-    # Factors of a member's logits, of which the best for held-out labels is taken before its loss
-    # is measured, so that no member loses by its scale alone.
+    # A member's logits are multiplied by the factor of these that gives the lowest held-out log
+    # loss, so that no member has a high loss by its scale alone.
     logit_scales: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 
     # ------------------------------------------------ lean_to_commonest_class
@@ -112,15 +113,15 @@ class Defaults:
     # ------------------------------------------------ hand_over_to_network
 
     # The mixture has collapsed if this share of rows would have to change class for its predictions
-    # to have the class shares of the labels, and of held-out labels ...
+    # to have the class shares of the labels, and also those of predictions for held-out labels ...
     collapse_distance: float = 0.4
-    # ... and the entropy of its class shares is at most this share of theirs. On the paper's 13
-    # data sets with biased labels: 77.0 % with the rule, 72.2 without (mixture alone), 73.5 by the
-    # network alone (studies/results/tables-paper/report.md; measured with an earlier mixture of 100
-    # trees and fixed weights, and not since). Both numbers were set by looking at these sets and at
-    # biased draws of real tables.
+    # ... and the entropy of the mixture's class shares is at most this share of the entropy of each
+    # of the two. On the paper's 13 data sets with biased labels: 77.0 % with the rule, 72.2 without
+    # (mixture alone), 73.5 by the network alone (studies/results/tables-paper/report.md; measured
+    # with an earlier mixture of 100 trees and fixed weights, and not since). Both numbers were set
+    # by looking at these sets and at biased draws of real tables.
     collapse_entropy: float = 0.9
-    # Unlabelled rows that a collapse is looked for on; a bound of cost.
+    # Most unlabelled rows that the test for a collapse predicts; a bound of cost.
     collapse_rows: int = 20_000
     # Rounds of self-training by the network; other learners have none, because on real tables they
     # gain nothing from their own labels (docs/explanation/defaults.md, "Self-training").
@@ -138,7 +139,7 @@ class Defaults:
     min_class_share: float = 0.8
     # ... Cohen's kappa of guesses and labels is at least this, ...
     min_kappa: float = 0.4
-    # ... and chance gives such agreement less often than this, in any of the columns looked at. Two
+    # ... and chance gives such agreement less often than this in any of the columns tested. Two
     # balanced classes, 30 labels and a column that is right in 78 % give 0.56 and 0.003. Of 423
     # draws of 30 to 300 labels from the 50 tables, two have a column by chance so much like the
     # target; with a kappa of 0.3 and whatever label is frequent, twelve have.
@@ -157,9 +158,9 @@ class Defaults:
 
     # ------------------------------------------------ given labels worth a second look
 
-    # A label is listed if a held-out model gives another class a probability this much above its
-    # own. With 10 % of labels swapped 11.2 labels a table are listed, of which 63 % are swapped;
-    # with 0.8 it is 13.4 and 61 %, with 0.9 9.4 and 64 % (second_look.txt).
+    # A label is listed if a model that has not seen it gives another class a probability this much
+    # above that of the given class. With 10 % of labels swapped 11.2 labels a table are listed, of
+    # which 63 % are swapped; with 0.8 it is 13.4 and 61 %, with 0.9 9.4 and 64 % (second_look.txt).
     suspect_margin: float = 0.85
     # Most labels that are listed: what a person looks through in one go.
     max_suspects: int = 20
@@ -171,10 +172,10 @@ class Defaults:
 
     # Rows that are listed: what a person checks in one go.
     n_rows_to_check: int = 50
-    # They are chosen among this many times as many rows, those of highest doubt. No stored result.
+    # The candidates are this many times as many rows, those of highest doubt. No stored result.
     check_candidates: int = 20
-    # Unlabelled rows that are looked at, and labelled rows that they are compared with; bounds of
-    # cost.
+    # Most unlabelled rows that are considered, and most labelled rows that distances are measured
+    # to; bounds of cost.
     check_rows: int = 20_000
     check_reference_rows: int = 600
 

@@ -30,21 +30,24 @@ MILD = "mildly biased"
 STRONG = "strongly biased"
 UNKNOWN = "too few rows to tell"
 
-# Share of rows without a label near them if labels are drawn at random: that defines "near".
+# Share of unlabelled rows that are far from every label if labels are drawn at random. The limit
+# between near and far is chosen so that this holds.
 _FAR_BY_CHANCE = 0.05
 
-# Rows of each side that are compared, drawn at random of more: it bounds the cost.
+# Most labelled rows, and most unlabelled rows, that are compared; a bound of cost.
 _MAX_ROWS = 600
-# With fewer rows on one side nothing can be said.
+# With fewer labelled or fewer unlabelled rows there is no verdict.
 _MIN_ROWS = 10
+# Permutations of the labels that give the p-value.
 _N_PERMUTATIONS = 999
+# Principal components that one of the kernels uses.
 _N_COMPONENTS = 10
 
 
 class FeatureShift(NamedTuple):
     """How one feature differs between labelled and unlabelled rows."""
 
-    feature: int  #: its number
+    feature: int  #: number of the feature
     name: str  #: for people
     labeled_mean: float  #: over the labelled rows
     unlabeled_mean: float  #: over the others
@@ -135,7 +138,7 @@ def diagnose_rows(
     random_state : None, int, RandomState or Generator
         Draws the rows looked at (at most 600 of each side), the folds and the permutations.
     defaults : Defaults, default=DEFAULTS
-        From which p-value and AUC on labels are biased, and strongly so.
+        Holds the p-value below which labels are biased, and the AUC that makes the bias strong.
 
     Examples
     --------
@@ -186,7 +189,7 @@ class DiagnosedTable:
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    #: on how table and target were read, a sentence each
+    #: sentences about how table and target were read
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -244,7 +247,7 @@ def prepare(
     defaults: ColumnDefaults = COLUMN_DEFAULTS,
     **kinds: Sequence[str],
 ) -> Prepared:
-    """Turn the columns of a table, but the target, into features."""
+    """Turn all columns of a table except the target into features."""
     frame = table.frame.drop(target)
     preparation = TablePreparation(**kinds).fit(frame, table.frame[target], defaults)
     X, n_missing = preparation.transform_counted(frame)
@@ -254,8 +257,8 @@ def prepare(
 def compare_rows(
     prepared: Prepared, labels: Labels, seed: int, defaults: Defaults = DEFAULTS
 ) -> Diagnosis:
-    """Compare labelled and unlabelled rows, with names and counts for a person."""
-    # Two threads spend most of the time waiting for each other on matrices of a thousand rows.
+    """Compare labelled and unlabelled rows; add feature names and class counts for a report."""
+    # On matrices of a thousand rows, two threads would mostly wait for each other.
     with one_thread("blas"):
         diagnosis = diagnose_rows(
             prepared.X,
@@ -319,9 +322,10 @@ def measure_coverage(
 ) -> float:
     """Measure the share of unlabelled rows that have a labelled row near them.
 
-    Near: no further than 95 % of the unlabelled rows are from the nearest of as many rows drawn at
-    random from among themselves. So it is 0.95 on average if the labelled rows are such a draw, and
-    less if regions are without labels.
+    What counts as near is found by drawing, from the unlabelled rows, as many rows as are labelled:
+    95 % of the remaining unlabelled rows are within that distance of the nearest drawn row. So the
+    coverage is 0.95 on average if the labelled rows are a random draw, and less if some regions
+    have no labels.
     """
     rng = np.random.default_rng(random_state)
     inside = X[labeled]
@@ -338,7 +342,7 @@ def measure_coverage(
         to_drawn = among_outside[np.ix_(others, drawn)].min(axis=1)
         limits.append(np.quantile(to_drawn, 1 - _FAR_BY_CHANCE))
 
-    # A hair's breadth more, so that rounding cannot put a row at the limit beyond it.
+    # The limit is raised by 1e-9, so that rounding cannot put a row at the limit beyond it.
     is_near = to_labeled <= np.mean(limits) * (1 + 1e-9)
     return float(np.mean(is_near))
 
@@ -364,7 +368,7 @@ def feature_shifts(X: Floats, labeled: Mask, names: Sequence[str]) -> list[Featu
 
 
 def draw_at_most(rows: Ints, n_most: int, rng: np.random.Generator) -> Ints:
-    """Draw at most so many of the rows, in their order."""
+    """Draw at most ``n_most`` of the rows, and return them in their order."""
     if len(rows) <= n_most:
         return rows
     return np.sort(rng.choice(rows, n_most, replace=False))
@@ -399,6 +403,7 @@ def _kernel(X: Floats) -> Floats:
     square_norms = np.diag(gram)
     square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # (n, n)
     off_diagonal = ~np.eye(len(X), dtype=bool)
+    # 1 if most rows are equal, so that nothing is divided by zero.
     typical = np.median(square_distances[off_diagonal]) or 1.0
     gaussian = np.exp(-square_distances / typical)
 
@@ -407,11 +412,12 @@ def _kernel(X: Floats) -> Floats:
 
 
 def _principal_scores(gram: Floats) -> Floats:
-    """Compute centred rows' scores on their first principal components from inner products."""
+    """Compute principal component scores from the inner products of centred rows."""
     n = len(gram)
     values, vectors = eigh(gram, subset_by_index=(max(0, n - _N_COMPONENTS), n - 1))
     matters = values > 1e-9 * max(values[-1], 1e-12)
     scores = vectors * np.sqrt(np.maximum(values, 0))
+    # ``eigh`` sorts eigenvalues upwards; the first principal component has the largest.
     return scores[:, matters][:, ::-1]
 
 
@@ -419,5 +425,6 @@ def _auc(scores: Floats, targets: Floats) -> Floats:
     """Compute the area under the ROC curve of each column, ties counted half."""
     ranks = stats.rankdata(scores, axis=0)
     n_positive = targets.sum(axis=0)
-    excess = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
-    return excess / (n_positive * (len(scores) - n_positive))
+    # The Mann-Whitney U statistic: pairs in which the positive row has the higher score.
+    n_ordered_pairs = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
+    return n_ordered_pairs / (n_positive * (len(scores) - n_positive))

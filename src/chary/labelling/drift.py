@@ -1,9 +1,9 @@
 """Compare new rows with those that a model learned from.
 
-Three things are looked for in every column: values never seen, numbers outside the range, and
-missing cells. A model holds the ranges and how many of its rows had each of these. (Numbers and
-dates that are written in another form are refused by the preparation.) Counts add up over any parts
-of the rows, in any order.
+Three kinds of events are counted in every column: values never seen, numbers outside the range, and
+missing cells. A model holds the ranges, and the counts of these events among the rows that it
+learned from. (Numbers and dates that are written in another form are refused by the preparation.)
+The counts of parts of the rows add up to the counts of all rows.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ ALIKE = "alike"
 DIFFERENT = "different"
 UNCHECKED = "unchecked"
 
-# What all rows have that are not called different.
+# The end of the sentence about rows that are alike.
 KNOWN = "have the values, ranges and missing cells that the model knows"
-# A column differs if it has something in so many more of the rows ...
+# A column differs if the share of rows with an event has grown by at least this ...
 _SMALLEST_DIFFERENCE = 0.1
-# ... and chance makes any column of a file differ as much in fewer than this share of files.
+# ... and if chance makes any column of a file differ as much in at most this share of files.
 _SIGNIFICANCE = 0.01
-# The range of a number leaves out this share of the rows on either side: a slip of the pen widens
-# it for nobody.
-_TAIL = 0.005
-# Rows that ranges come from.
+# The range of a number leaves out this share of the rows at either end, so that a single mistyped
+# number does not widen it.
+_TAIL_SHARE = 0.005
+# About this many rows give the ranges.
 _RANGE_ROWS = 20_000
-# Columns that the sentence names.
-_NAMED = 2
+# Most columns that the sentence names.
+_MAX_NAMED_COLUMNS = 2
 
 
 class EventCounts(NamedTuple):
-    """In how many of some rows each event holds: see ``_Events``."""
+    """The number of rows with each event; ``_Events`` lists the events."""
 
     n_rows: int = 0
     counts: NDArray[np.int64] = np.int64(0)  # type: ignore[assignment]  # (e,)
@@ -55,12 +55,12 @@ class EventCounts(NamedTuple):
 
 
 class ColumnShift(NamedTuple):
-    """What a column has in more of the new rows."""
+    """An event that is more frequent in a column of the new rows."""
 
     column: str
     what: str  # "a new value", "outside 18 to 90", "missing"
     here: float  # share of the new rows
-    then: float  # and of those that the model learned from
+    then: float  # share of the rows that the model learned from
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class RowComparison:
 
     verdict: str  # alike or different; unchecked: there is nothing to compare
     n_rows: int
-    n_seen: int = 0
-    # Those that differ, the most different first.
+    n_seen: int = 0  # rows that the model learned from
+    # The columns that differ, the most different first.
     columns: list[ColumnShift] = field(default_factory=list)
 
     @property
@@ -87,7 +87,7 @@ class RowComparison:
         shifts = [
             f"{shown(shift.column)} ({shift.what}: {percent(shift.here)} here, "
             f"{percent(shift.then)} then)"
-            for shift in self.columns[:_NAMED]
+            for shift in self.columns[:_MAX_NAMED_COLUMNS]
         ]
         differ = f"{rows} differ from those the model learned from: {', then '.join(shifts)}"
         return f"{differ}. Labels and confidence may be wrong."
@@ -107,10 +107,11 @@ class RowComparison:
 
 
 def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Pipeline:
-    """Give a model figures of the rows that it learned from.
+    """Store in a model the ranges and event counts of the rows that it learned from.
 
-    ``X`` and ``missing`` are what ``transform_counted`` of its preparation makes of all of them,
-    with a label or without one; or of a part of them, where ``recount_reference`` follows.
+    ``X`` and ``missing`` come from ``transform_counted`` of the model's preparation. They are of
+    all rows, labelled and unlabelled, or of a part of the rows if ``recount_reference`` is called
+    later.
     """
     events = _Events(model[0])
     ranges = events.find_ranges(X)
@@ -120,14 +121,15 @@ def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int])
 
 
 def recount_reference(model: Pipeline, seen: EventCounts) -> None:
-    """Replace the counts of a model's reference by those of all its rows."""
+    """Replace the event counts of a sample, in a model's reference, by the counts of all rows."""
     model.drift_reference_ = replace(model.drift_reference_, n_rows=seen.n_rows, counts=seen.counts)
 
 
 def count_events(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> EventCounts:
-    """Count the events of new rows, from ``transform_counted`` of the model's preparation.
+    """Count the events in new rows.
 
-    If the model has no reference, the rows are counted and nothing else.
+    ``X`` and ``missing`` come from ``transform_counted`` of the model's preparation. If the model
+    has no reference, only the number of rows is counted.
     """
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None:
@@ -136,7 +138,7 @@ def count_events(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Even
 
 
 def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
-    """Compare all rows that were counted with those that the model learned from."""
+    """Compare the counts of new rows with those of the rows that the model learned from."""
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
@@ -144,9 +146,11 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     events = _Events(model[0])
     here = new.counts / new.n_rows
     then = reference.counts / reference.n_rows
-    # How often chance gives so many rows or more; one row is added to those seen, as nothing is
-    # impossible.
-    chance = binom.sf(new.counts - 1, new.n_rows, (reference.counts + 1) / (reference.n_rows + 1))
+    # The probability that chance gives at least the new count. One row with the event is added to
+    # the reference, so that no event has probability 0.
+    smoothed = (reference.counts + 1) / (reference.n_rows + 1)
+    chance = binom.sf(new.counts - 1, new.n_rows, smoothed)
+    # Bonferroni: as many events are tested as ``chance`` has entries.
     differs = (here - then >= _SMALLEST_DIFFERENCE) & (chance * len(chance) <= _SIGNIFICANCE)
 
     shifts: dict[str, ColumnShift] = {}
@@ -161,10 +165,13 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
 
 
 class _Events:
-    """What is counted of prepared rows.
+    """The events that are counted in prepared rows.
 
-    In this order: each feature that is a number is outside its range; the cell of each column of
-    categories is a value never seen; the cell of each column that is used is missing.
+    They are numbered in this order:
+
+    1. for each numeric feature: the number is outside its range;
+    2. for each column of categories: the value was never seen;
+    3. for each column that is used: the cell is missing.
     """
 
     def __init__(self, preparation: TablePreparation) -> None:
@@ -172,9 +179,10 @@ class _Events:
         self.columns = {column.name: column for column in preparation.ordered_ if column.used}
         # The numbers come first among the features.
         self.numbers = [feature for feature in features if not feature.indicator]
-        with_numbers = {feature.column for feature in self.numbers}
+        numeric_columns = {feature.column for feature in self.numbers}
+        # Of each column of categories, by category, the place of its indicator feature.
         self.groups: dict[str, dict[str, int]] = {
-            name: {} for name in self.columns if name not in with_numbers
+            name: {} for name in self.columns if name not in numeric_columns
         }
         for place, feature in enumerate(features):
             if feature.column in self.groups:
@@ -182,15 +190,15 @@ class _Events:
                 self.groups[feature.column][group] = place
 
     def find_ranges(self, X: Floats) -> NDArray[np.float32]:
-        """Find the limits of all but a hundredth of each number, (d, 2).
+        """Find the range of each numeric feature, without the tails, (d, 2).
 
-        A part of a date that says little alone has none.
+        The year, month and weekday of a date have an infinite range.
         """
         step = max(1, len(X) // _RANGE_ROWS)
         some = X[::step, : len(self.numbers)]
-        ranges = np.quantile(some, [_TAIL, 1 - _TAIL], axis=0).T.astype(np.float32)
+        ranges = np.quantile(some, [_TAIL_SHARE, 1 - _TAIL_SHARE], axis=0).T.astype(np.float32)
         for number, feature in enumerate(self.numbers):
-            # Of a date the day says it all; its year, month and weekday need no range of their own.
+            # The range of a date's day covers its year, month and weekday.
             unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
             if feature.unit != unit:
                 ranges[number] = -np.inf, np.inf
@@ -203,19 +211,19 @@ class _Events:
         numbers = X[:, : len(self.numbers)]
         outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
         n_missing = dict(missing)
-        n_new = []
+        n_new_values = []
         for name, places in self.groups.items():
             in_group = {group: int(np.count_nonzero(X[:, k])) for group, k in places.items()}
             in_none = len(X) - sum(in_group.values())
-            # Without a group of their own, values never seen and missing cells are in none.
+            # New values, and missing cells, that have no group are zero in every group.
             column = self.columns[name]
-            n_new.append(in_group["(other)"] if column.other else in_none)
+            n_new_values.append(in_group["(other)"] if column.other else in_none)
             n_missing[name] = in_group["(missing)"] if column.missing else in_none
-        counts = [*outside.sum(axis=0), *n_new, *(n_missing[name] for name in self.columns)]
+        counts = [*outside.sum(axis=0), *n_new_values, *(n_missing[name] for name in self.columns)]
         return EventCounts(len(X), np.array(counts, dtype=np.int64))
 
     def words(self, event: int, ranges: NDArray[np.float32]) -> tuple[str, str]:
-        """Name the column of an event, and what holds, for a person."""
+        """Return the column of an event, and words for what happened there."""
         if event < len(self.numbers):
             feature = self.numbers[event]
             return feature.column, _outside(feature, *ranges[event].tolist())

@@ -1,9 +1,9 @@
 """Explain labels: the columns that decide them in a table, and the cells that decide one row.
 
-The classifier is asked for probabilities alone. All features that one column of a table became are
-a group; a group is exchanged as a whole for that of another row, and the changed rows are predicted
-in one stack, a block of bounded size at a time. A group that is the same in both rows costs
-nothing.
+Only the classifier's probabilities are used. All features made from one column of the table form a
+group. To measure what a column does, its group is replaced by the group of another row, and the
+changed rows are predicted together, in blocks of bounded size. A group that is equal in both rows
+is not predicted again.
 """
 
 from __future__ import annotations
@@ -21,37 +21,39 @@ from chary.method.estimators import probabilities
 from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
 
-Groups = Sequence[Ints]  # of each group the places of its features
+Groups = Sequence[Ints]  # for each group, the places of its features
 
-# The numbers up to _BACKGROUND were chosen by ``benchmarks/explain.py``.
-# Columns that single rows are explained by.
-_MOST_DECISIVE = 20
-# Rows that stand for the table.
-_SAMPLE = 2_000
+# The next four numbers were chosen by ``benchmarks/explain.py``.
+# Most columns that the explanation of a single row may use.
+_MAX_COLUMNS = 20
+# Most rows that stand for the table.
+_MAX_SAMPLE_ROWS = 2_000
 # The fewest rows among which a column is shuffled.
-_FEWEST = 16
+_MIN_SHUFFLED_ROWS = 16
 # Rows that a row is compared with.
-_BACKGROUND = 8
+_BACKGROUND_ROWS = 8
 
 # Rows that are explained at a time.
 _ROWS = 5_000
-# Numbers in a block of changed rows that is predicted at a time, and in one that is prepared.
+# Most numbers in a block of changed rows that is predicted at once.
 _BLOCK_CELLS = 2**22
+# Bounds the rows whose changes ``effects`` lists at once: rows times background rows times groups
+# or features.
 _PART_CELLS = 2**19
-# Probabilities nearer to 0 or 1 than this count as this, so that log-odds stay finite.
+# Probabilities are clipped to this distance from 0 and 1, so that log-odds stay finite.
 _FLOOR = 1e-6
 
-# What a word of a text is.
+# The pattern of a word in a text.
 _WORD = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
 # Words of a text that are left out one by one, the longest first.
 _MOST_WORDS = 40
-# Words of a text that are named at most.
+# Most words of a text that are named.
 _NAMED_WORDS = 3
-# A word is named beside the first if its effect is at least this share of the first one's.
-_BESIDE_WORD = 0.5
+# A further word is named if its effect is at least this share of the largest effect of a word.
+_MIN_SHARE_OF_BEST_WORD = 0.5
 # A group is decisive beside the first if its effect is at least this share of the first one's.
-_BESIDE = 0.25
-# Digits of an effect, far above what the size of a block changes in it.
+_MIN_SHARE_OF_BEST_GROUP = 0.25
+# Digits that an effect is rounded to; the size of a block changes only digits far behind these.
 _DIGITS = 4
 
 
@@ -73,12 +75,12 @@ class Cell(NamedTuple):
 class Explainer(NamedTuple):
     """What explains the labels of a table."""
 
-    classifier: Any  # of features
-    preparation: TablePreparation  # that made them
+    classifier: Any  # predicts from features
+    preparation: TablePreparation  # makes the features of a table
     importance: list[ColumnImportance]  # the most important first
-    n_rows: int  # that the importance was measured on
-    columns: list[str]  # that single rows are explained by, in the order of their features
-    groups: list[Ints]  # the features of each
+    n_rows: int  # number of rows that the importance was measured on
+    columns: list[str]  # columns that explain single rows, in the order of their features
+    groups: list[Ints]  # for each of ``columns``, the places of its features
     background: Array  # (B, d) unlabelled rows that others are compared with
 
     def effects(self, X: Array, codes: Ints) -> Array:
@@ -94,8 +96,8 @@ class Explainer(NamedTuple):
     ) -> list[list[Cell]]:
         """Name the two or three cells that decide each row, by its ``effects`` (n, G).
 
-        The ``frame`` holds the cells. Of a text the words that decide are shown: those without
-        which the model is less sure.
+        The ``frame`` holds the cells. Of a text only the deciding words are shown: without such a
+        word, the label is less probable.
         """
         chosen = decisive(row_effects)  # (n, k) places in ``columns``, -1 none
         shown_by_column: dict[int, list[str]] = {}
@@ -122,9 +124,9 @@ class Explainer(NamedTuple):
         frame: pl.DataFrame,
         rows: Ints,
     ) -> list[str]:
-        """Write the cells of column k for a person; in ``rows``, the words of a text."""
+        """Write the cells of column k for a person; of a text in ``rows``, its deciding words."""
         name = self.columns[k]
-        # The column may be in a file beside the table.
+        # A column that comes from a file beside the table is not in the frame.
         if name not in frame.columns:
             return [name] * frame.height
         shown = shown_cells(frame[name]).to_list()
@@ -139,10 +141,10 @@ class Explainer(NamedTuple):
         return shown
 
     def _words(self, k: int, X: Array, codes: Ints, cells: pl.Series) -> list[list[str]]:
-        """Name the words of each text that decide: without them the class is less probable."""
+        """Name the deciding words of each text: without one the class is less probable."""
         words_of = [words or [] for words in cells.cast(pl.String).str.extract_all(_WORD).to_list()]
         named: list[list[str]] = [[] for _ in words_of]
-        # It may still decide that a cell holds nothing; then there is no word to name.
+        # An empty cell may be decisive, too, but has no word to name.
         rows = [row for row, words in enumerate(words_of) if words]
         if not rows:
             return named
@@ -161,24 +163,26 @@ class Explainer(NamedTuple):
             for column in self.preparation.columns_
             if column.used and column.name != self.columns[k]
         ]
+        # Only the feature group of the text column changes, so only that column is prepared again.
         text_alone = self.preparation.without(dict.fromkeys(other_columns, ""))
         changed = X[changed_rows]
         changed[:, self.groups[k]] = text_alone.transform_part(pl.DataFrame({cells.name: texts}))
         odds = _log_odds(probabilities(self.classifier, changed), codes[changed_rows])
 
+        # The first ``len(rows)`` log-odds are of whole texts; then come the texts without a word.
         start = len(rows)
         for place, row in enumerate(rows):
             words = list(words_to_drop[row].values())
             loss = np.round(odds[place] - odds[start : start + len(words)], _DIGITS)
             start += len(words)
             for best in np.argsort(-loss, kind="stable")[:_NAMED_WORDS]:
-                if loss[best] > 0 and loss[best] >= _BESIDE_WORD * loss.max():
+                if loss[best] > 0 and loss[best] >= _MIN_SHARE_OF_BEST_WORD * loss.max():
                     named[row].append(f'"{visible(words[best], 30)}"')
         return named
 
 
 def _longest_words(words: Sequence[str]) -> dict[str, str]:
-    """Find the longest words, in order: lower case -> as first written."""
+    """Map the longest words, in lower case, to how each is first written, in text order."""
     first_written: dict[str, str] = {}
     for word in words:
         first_written.setdefault(word.lower(), word)
@@ -192,15 +196,16 @@ def explainer(
     X: Array,
     rows: Ints | None = None,
 ) -> Explainer:
-    """Find the columns that matter, and rows to compare others with, among ``rows`` of X (n, d).
+    """Measure how much each column matters, and choose the background rows.
 
-    Nothing depends on the order of rows or columns.
+    Both use ``rows`` of X (n, d) only; None: all rows. The result does not depend on the order of
+    rows or columns.
     """
     names, groups = column_groups(preparation)
-    sample = X[spread_rows(X, _SAMPLE, rows)]
+    sample = X[spread_rows(X, _MAX_SAMPLE_ROWS, rows)]
     change, n_rows = importance(classifier, sample, groups)
     order = np.argsort(-change, kind="stable")
-    most_important = np.sort(order[:_MOST_DECISIVE])
+    most_important = np.sort(order[:_MAX_COLUMNS])
     return Explainer(
         classifier=classifier,
         preparation=preparation,
@@ -208,7 +213,7 @@ def explainer(
         n_rows=n_rows,
         columns=[names[k] for k in most_important],
         groups=[groups[k] for k in most_important],
-        background=sample[spread_rows(sample, _BACKGROUND)],
+        background=sample[spread_rows(sample, _BACKGROUND_ROWS)],
     )
 
 
@@ -301,7 +306,9 @@ def decisive(effects: Floats, most: int = 3) -> Ints:
     """
     order = np.argsort(-effects, axis=1, kind="stable")[:, :most]
     sorted_effects = np.take_along_axis(effects, order, axis=1)
-    counts = (sorted_effects > 0) & (sorted_effects >= _BESIDE * sorted_effects[:, :1])
+    counts = (sorted_effects > 0) & (
+        sorted_effects >= _MIN_SHARE_OF_BEST_GROUP * sorted_effects[:, :1]
+    )
     return np.where(counts, order, -1)
 
 
@@ -313,9 +320,10 @@ def importance(
     Returns the mean change of the probabilities by group (G,), which is half the sum over classes
     of the absolute changes, and the number of rows it was measured on. Rows are drawn evenly
     (``spread_rows``): at least 16, and no more than give ``most_predictions`` changed rows to
-    predict. Each gets the group of the row half a round further on.
+    predict. Each
+    row takes its group from the row half the sample further on, counted round the end.
     """
-    n_rows = max(_FEWEST, most_predictions // max(1, len(groups)))
+    n_rows = max(_MIN_SHUFFLED_ROWS, most_predictions // max(1, len(groups)))
     sample = X[spread_rows(X, n_rows)]
     n = len(sample)
     donors = np.roll(sample, -(n // 2), axis=0)
@@ -329,8 +337,8 @@ def importance(
 def spread_rows(X: Array, k: int, rows: Ints | None = None) -> Ints:
     """Choose up to k rows that stand for all, or for some ``rows``.
 
-    Rows are sorted by a hash of their features and taken at even distances, so that the choice does
-    not depend on their order, and of equal rows a fair share is taken.
+    Rows are sorted by a hash of their features and taken at even distances. So the choice does not
+    depend on the order of the rows, and rows that occur often are chosen in proportion.
     """
     if rows is None:
         rows = np.arange(len(X))
@@ -351,10 +359,10 @@ def _differs(X: Floats, others: Floats, groups: Groups) -> Mask:
 def _exchanged(
     model: Any, X: Floats, donors: Floats, groups: Groups, changes: tuple[Ints, ...]
 ) -> tuple[Floats, Floats]:
-    """Predict the rows of X, (n, C), and changed ones, (t, C), in one stack: calls are dear.
+    """Predict the rows of X, (n, C), and changed rows, (t, C), in as few calls as possible.
 
-    ``changes`` are (t,) rows to change, the group that is taken in each, and the donor that it is
-    taken from.
+    ``changes`` are three arrays (t,): the row of X to change, the group to replace in it, and the
+    row of ``donors`` that the group is taken from.
     """
     # The last group has no feature: with it a row stays as it is.
     is_taken = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # (G + 1, d)
@@ -382,9 +390,13 @@ def _log_odds(probs: Floats, codes: Ints) -> Floats:
 
 
 def _hash_rows(X: Array) -> NDArray[np.uint64]:
-    """Hash the content of each row, (n,), exactly: integers add up the same in any order."""
+    """Hash the content of each row, (n,).
+
+    Sums of integers do not depend on the order of the terms, so the hash is the same everywhere.
+    """
     bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
     rng = np.random.default_rng(0)
+    # Multiplying by an odd number loses no bits modulo 2**64.
     odd = np.uint64(1)
     factors = rng.integers(1, 2**63, X.shape[1], dtype=np.uint64) | odd
     size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))

@@ -23,7 +23,7 @@ from chary.tables.cells import label_texts
 from chary.tables.table import can_be_text
 from chary.tables.target import folded
 
-# Most guesses that a sentence names.
+# Most unknown guesses that a sentence names.
 _NAMED_GUESSES = 3
 
 
@@ -32,9 +32,9 @@ class GuessColumn(NamedTuple):
 
     name: str
     features: Ints  # (G,) places of its features
-    patterns: NDArray[np.float32]  # (K, G) what these are in rows that have a guess
+    patterns: NDArray[np.float32]  # (K, G) values of these features that stand for a guess
     labels: Array  # (K,) the label that each pattern guesses
-    # Guesses that no label has: nothing can be learned of such a class.
+    # Guesses of classes that no label has; the model cannot learn such a class.
     unknown: tuple[str, ...] = ()
 
     def keep(self, classifier: Any) -> KeptGuessesClassifier:
@@ -42,9 +42,9 @@ class GuessColumn(NamedTuple):
         return keep_guesses(classifier, self.name, self.features, self.patterns, self.labels)
 
     def predict_held_out(self, fold_models: FoldModels, X: Array, labels: Labels) -> HeldOut:
-        """Predict held-out labels by the column, fold after fold.
+        """Predict held-out labels by the column's guesses, fold after fold.
 
-        The models give the confidence, and the labels of rows without a guess.
+        The models predict the confidence, and the labels of rows without a guess.
         """
         folds = [predict_held_out(self.keep(model), X, labels, rows) for model, rows in fold_models]
         return HeldOut.of_folds(folds)
@@ -56,8 +56,8 @@ class GuessFigures(NamedTuple):
     column: str
     kept: bool  # whether its labels were kept
     n: int  # rows that both were compared on
-    column_right: int  # of these
-    model_right: int  # of these, by models that have not seen their labels
+    column_right: int  # rows that the column has right
+    model_right: int  # rows that models have right that have not seen their labels
     audited: bool  # whether the rows are those of an audit; if not, they are the given labels
     unknown: tuple[str, ...]  # guesses that no label has; such rows get the model's label
 
@@ -113,15 +113,16 @@ def find_guess_column(
 ) -> GuessColumn | None:
     """Find a column that agrees with the labels far above chance.
 
-    Of several the one that agrees best is taken, of equally good ones the first by name.
+    Of several such columns the one with the highest kappa is taken; of equal ones, the first by
+    name.
 
     Parameters
     ----------
     prepared : Prepared
-        The features; a column from which nothing is learned is not looked at.
+        The features; columns that are not used as features are not considered.
     table : Table
     labels : Labels
-        All that are known, those of an audit too.
+        All known labels, including those of an audit.
     defaults : Defaults, default=DEFAULTS
     """
     code_of = {folded(str(name)): code for code, name in enumerate(labels.classes.tolist())}
@@ -157,9 +158,9 @@ def find_guess_column(
 
 
 def _guessed_codes(cells: pl.Series, code_of: dict[str, int], defaults: Defaults) -> Ints | None:
-    """Read cells of labelled rows as classes, -1 if they are none.
+    """Read cells of labelled rows as class codes; -1: the cell names no class.
 
-    None: the column holds other things than classes.
+    Returns None if the column cannot be a guess: mostly empty, or with too many other values.
     """
     texts = label_texts(cells)
     n_filled = len(texts) - texts.null_count()
@@ -177,7 +178,7 @@ def _guessed_codes(cells: pl.Series, code_of: dict[str, int], defaults: Defaults
 
 
 def _codes_of(texts: pl.Series, code_of: dict[str, int]) -> Ints:
-    """Look up the class codes of texts; -1: none."""
+    """Look up the class codes of texts; -1: the text names no class."""
     values = texts.drop_nulls().unique().to_list()
     known = {text: code_of.get(folded(text), -1) for text in values}
     codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int64)
@@ -188,8 +189,8 @@ class _Agreement(NamedTuple):
     """How far guesses and labels agree."""
 
     kappa: float  # Cohen's
-    by_chance: float  # how likely chance alone gives so much agreement
-    beats_commonest: bool  # whether more guesses are right than if all were the commonest label
+    by_chance: float  # probability that chance alone gives at least this agreement
+    beats_commonest: bool  # whether more guesses are right than by always guessing the commonest
 
 
 def _agreement(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
@@ -211,10 +212,10 @@ def _agreement(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
 def _with_patterns(
     name: str, prepared: Prepared, table: Table, labels: Labels, code_of: dict[str, int]
 ) -> GuessColumn | None:
-    """Find the features of a column for each guessed class.
+    """Find the feature values (patterns) that stand for each guessed class.
 
-    Features that several classes share, as rare categories do, or a class and a missing cell, are
-    no guess.
+    A pattern that several classes share, as rare categories do, or that a class shares with missing
+    cells, is no guess.
     """
     columns = [feature.column for feature in prepared.preparation.features()]
     features = np.flatnonzero([column == name for column in columns])
@@ -224,7 +225,7 @@ def _with_patterns(
     patterns, places = np.unique(
         prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True
     )
-    # A pattern guesses a class if all its rows do.
+    # A pattern guesses a class if all its rows guess that class: lowest and highest code agree.
     lowest_code = np.full(len(patterns), len(code_of))
     np.minimum.at(lowest_code, places.ravel(), guesses)
     highest_code = np.full(len(patterns), -1)

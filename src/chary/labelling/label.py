@@ -67,7 +67,8 @@ _LEAST_BYTES = 600 << 20
 # Classes that a sentence names.
 _NAMED_CLASSES = 10
 
-# Where a label comes from: the user; the model, which has learned from it; the model, at the end.
+# Where a label comes from: the user; a round of self-training, which the model then learned from;
+# the final model.
 GIVEN = "given"
 LEARNED = "learned"
 PREDICTED = "predicted"
@@ -90,12 +91,12 @@ def label_table(
     and a uniform sample of the others. Then every row is labelled, batch after batch. Of a table
     read in parts:
 
-    - Counts are of all rows. Rows to check are chosen from the sample.
+    - Counts cover all rows. Rows to check are chosen from the sample.
     - Class offsets come from the sample, so given class shares are met on it, and nearly on all
       rows.
-    - The confidence from which on rows are accepted comes from the sample. That is as exact as for
-      a table in memory: the confidences tried have to be fixed before the audited labels are looked
-      at, by any rows. How many rows reach it is counted on all of them.
+    - The lowest confidence of accepted rows is chosen on the sample. That is as exact as for a
+      table in memory: the confidences to try only have to be fixed before the audited labels are
+      used, and any rows may fix them. The rows that reach the confidence are counted among all.
 
     Parameters
     ----------
@@ -104,19 +105,19 @@ def label_table(
     options : LabelOptions
         What a user can choose. ``target`` must be given.
     file : binary file, default=None
-        Where to write the table with its labels. None: they are counted, and not written.
+        Where to write the table with its labels. None: labels are counted, and not written.
     progress : callable, default=nothing
         Called with the name of each step as it begins.
     diagnosed : callable, default=nothing
-        Called with how the columns were read and whether the labels are biased as soon as that is
-        known: long before the labels are there.
+        Called with the columns and the diagnosis of bias as soon as they are known, which is long
+        before rows are labelled.
     defaults : Defaults, default=DEFAULTS
         Numbers chosen by experiment, and the rules that are used; for studies.
 
     Returns
     -------
     LabeledTable
-        Its rows are all, or those that were learned from.
+        Holds all rows or, of a table read in parts, the rows that were learned from.
     """
     memory = options.memory or free_memory() // 2
     if isinstance(table, Table):
@@ -158,7 +159,7 @@ def _sample(
     progress: Callable[[str], None],
     defaults: Defaults,
 ) -> Table:
-    """Read labelled rows, those in sheets, and a sample of the others."""
+    """Read labelled rows, rows that sheets name, and a sample of the other rows."""
     if memory < _LEAST_BYTES:
         raise TableError(
             f"A table that is read in parts needs {_LEAST_BYTES >> 20:,} MiB at least, and "
@@ -198,7 +199,7 @@ def _label_batches(
     memory: int,
     progress: Callable[[str], None],
 ) -> tuple[LabeledRows, Counts]:
-    """Label, count and write every row; return the rows learned from."""
+    """Label, count and write every row; return the labels of the rows learned from, and counts."""
     labels = fit.labels
     preparation = fit.model[0]
     numbers = fit.table.numbers(np.arange(len(labels.codes)))
@@ -211,7 +212,8 @@ def _label_batches(
             frame = table.frame
             end = start + table.n_numbers
 
-            # The rows of this batch that were learned from: among these, and within the batch.
+            # The rows of this batch that were learned from: ``learned`` are their places among all
+            # rows learned from, ``places`` those within the batch.
             learned = slice(*np.searchsorted(numbers, [start, end]))
             places = table.places_of(numbers[learned] - start)
             rows = _label_batch(fit, probs, confidence, learned, places)
@@ -228,7 +230,7 @@ def _label_batches(
             if file is None:
                 continue
             if appender is None:
-                # In parts several row groups are on their way, so they are smaller than usual.
+                # Of a table in parts several row groups are in memory at once, so each is smaller.
                 size = GROUP_ROWS if source is None else max(1, group_rows(frame) // 4)
                 appender = stack.enter_context(appending(table, file, size))
             dtype = frame.schema[fit.options.target]
@@ -240,7 +242,7 @@ def _label_batches(
 
 
 def _batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator[_Batch]:
-    """Score rows in memory at once, and others in blocks."""
+    """Score a table in memory as one batch, and a table in parts block by block."""
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
         probs = np.zeros((len(X), len(fit.labels.classes)))
@@ -263,7 +265,8 @@ def _label_batch(
 ) -> LabeledRows:
     """Label the rows of a batch; given and learned labels stay.
 
-    ``learned`` are the rows that were learned from, which are at ``places`` of the batch.
+    ``learned`` selects, among all rows learned from, the rows of this batch; ``places`` are the
+    places of these rows within the batch.
     """
     classes = fit.labels.classes
     classifier = fit.model[-1]
@@ -277,7 +280,8 @@ def _label_batch(
     is_learned = classifier.labeled_iter_[learned] > 0
     source[places[is_learned]] = LEARNED
     source[is_given] = GIVEN
-    # Another aim comes after the rounds of self-training, and is for every row.
+    # Another aim than accuracy is applied after self-training, to all new labels: the final
+    # predictions then replace those accepted in a round.
     if classifier.aim == ACCURACY:
         accepted = classifier.transduction_[learned][is_learned].astype(str)
         codes[places[is_learned]] = np.searchsorted(classes, accepted)
@@ -300,7 +304,7 @@ class LabeledRows:
     codes: Ints  #: (n,) the label of every row
     confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
     source: Array  #: (n,) of SOURCES
-    confirmed: Mask  #: (n,) whether the final model says the same label
+    confirmed: Mask  #: (n,) whether the final model predicts the same label
     #: (n,) the cells that decide each new label, as text; None: not asked for
     why: pl.Series | None = None
     #: (n, C) as ``LabeledTable.probabilities``, if they were asked for
@@ -328,11 +332,11 @@ class LabeledRows:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of labels by source and by confidence; they add up."""
+    """Counts of labels by source and by confidence; counts of batches add up."""
 
     labels: NDArray[np.int64]  # (3, C) by SOURCES and class
     new: ConfidenceHistogram  # labels that were not given
-    confirmed: ConfidenceHistogram  # new labels that the final model says, too
+    confirmed: ConfidenceHistogram  # new labels that the final model predicts, too
 
     @classmethod
     def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
@@ -374,16 +378,16 @@ class LearnerSettings(TypedDict):
     learner: str
     learner_words: str
     unlike_learners: bool  # whether confidence is the agreement of learners of different kinds
-    why_learner: str  # half a sentence, or empty
+    why_learner: str  # why this learner was chosen: half a sentence, or empty
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabeledTable(Fit, LabeledRows):
     """The outcome of ``label_table``."""
 
-    counts: Counts  #: of all rows, also if ``table`` holds a part of them
-    next_rows: Ints  #: of highest doubt, to be checked
-    reasons: dict[int, list[Cell]]  #: by row, the cells that decide the labels of these
+    counts: Counts  #: counts of all rows, even if ``table`` holds only a part of them
+    next_rows: Ints  #: rows of highest doubt, to be checked next
+    reasons: dict[int, list[Cell]]  #: for each of ``next_rows``, the cells that decide its label
 
     @property
     def target(self) -> str:
@@ -392,7 +396,7 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def settings(self) -> LearnerSettings:
-        """The learner, and how it was used; ``options`` has what was asked for."""
+        """The learner, and how it was used; ``options`` holds the user's choices."""
         learner = self.choice.learner
         words = learner.words
         why = self.choice.why
@@ -424,7 +428,7 @@ class LabeledTable(Fit, LabeledRows):
     def second_look(self) -> HeldOut:
         """Given labels that held-out predictions contradict, the most improbable first.
 
-        They may be right.
+        Such a label may still be right.
         """
         return self.held_out.subset(suspect_labels(self.held_out, self.defaults))
 
@@ -443,7 +447,7 @@ class LabeledTable(Fit, LabeledRows):
         return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
 
     def at_error(self, error: float | None) -> LabeledTable:
-        """Accept rows at another error; it needs an audit, unless there is none."""
+        """Accept rows at another error; an error other than None needs an audit."""
         check_error(error, self.audit)
         if self.audit is None or self.audit.acceptor is None:
             return self
@@ -467,7 +471,7 @@ class LabeledTable(Fit, LabeledRows):
 
 
 def with_given(probs: Array, codes: Ints) -> NDArray[np.float64]:
-    """Set the probabilities (n, C) of given labels; code -1: none was."""
+    """Set the probabilities (n, C) of rows with a given label, in place; code -1: no label."""
     is_given = codes >= 0
     probs[is_given] = np.eye(probs.shape[1])[codes[is_given]]
     return probs
@@ -481,9 +485,9 @@ def acceptable(
 ) -> Mask | None:
     """Tell which rows can be accepted; None: no error was asked for.
 
-    Given labels can. New ones can from a confidence on, as a file shows it, if they are
-    ``confirmed``: an audit speaks of what the model says in the end, not of a label that it learned
-    from and would now change.
+    Given labels can be accepted. A new label can be if its confidence, rounded as in a file,
+    reaches the audit's threshold, and it is ``confirmed``: an audit measures the labels that the
+    final model predicts, not a label from a round of self-training that it would change.
     """
     if audit is None or audit.asked is None:
         return None
@@ -498,9 +502,9 @@ def columns_to_add(
     Parameters
     ----------
     labels : Labels
-        Whose classes the codes of ``rows`` are of.
+        Holds the classes that the codes of ``rows`` number.
     dtype : DataType
-        Of the target.
+        The type of the target column.
     rows : LabeledRows
     audit : Audit, default=None
         Says which rows to accept.
@@ -533,7 +537,7 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
     elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
         typed = classes.cast(dtype, strict=False)
     if dtype.is_float():
-        # Whole numbers are floats only because cells were missing.
+        # Whole numbers are stored as floats only because some cells are empty.
         whole_numbers = classes.cast(pl.Int64, strict=False)
         if whole_numbers.null_count() == 0:
             typed = whole_numbers

@@ -67,33 +67,33 @@ class Fit:
     options: LabelOptions  #: what was asked for
     defaults: Defaults  #: the numbers and rules that decided the rest
     findings: list[Finding]  #: the rules that acted, in their order
-    labels: Labels  #: as given, in the table or by an audit
+    labels: Labels  #: the known labels, given in the table or by an audit
     diagnosis: Diagnosis  #: whether the labelled rows are like the rest
-    compared: list[Feature]  #: the features that the diagnosis numbers, those left out later too
-    choice: Choice  #: which learner
+    compared: list[Feature]  #: the features of the diagnosis, including those left out later
+    choice: Choice  #: the learner, and why it was chosen
     model: Pipeline  #: preparation and classifier
     audit: AuditFigures | None  #: what the audit says; None: there was none
     held_out: HeldOut  #: each given label, predicted by a model that has not seen it
     prior: PriorFigures  #: what is known of the class shares
     guesses: GuessFigures | None  #: a column that guesses the label; None: there is no such column
     explainer: Explainer  #: which columns matter, and why a row has its label
-    notes: list[str]  #: on how table and target were read, a sentence each
+    notes: list[str]  #: sentences about how table and target were read
 
 
 class PriorFigures(NamedTuple):
     """The assumption on the class shares."""
 
     sentence: str
-    told: bool  # whether there is one
+    told: bool  # whether class shares are assumed at all
 
 
 class TableLabels(NamedTuple):
-    """The labels of target and sheets; both know every class."""
+    """The labels of target and sheets; ``classes`` of both ``Labels`` hold every class."""
 
     given_labels: Labels  # without the audited rows
-    all_labels: Labels  # with them
-    answers: AuditAnswers | None  # of the audit
-    notes: list[str]  # on how the target was read, a sentence each
+    all_labels: Labels  # with the audited rows
+    answers: AuditAnswers | None  # of the audit; None: there is no audit
+    notes: list[str]  # sentences about how the target was read
 
 
 def learn(
@@ -105,9 +105,9 @@ def learn(
 ) -> tuple[Fit, Array]:
     """Learn from the rows of a table; return the features, too.
 
-    If the rows are a part of a larger table (``table.taken``), its labelled rows and a uniform
-    sample of the others, class shares given for all rows are converted to those of the part: class
-    offsets come from the sample.
+    The rows may be a part of a larger table (``table.taken``): its labelled rows and a uniform
+    sample of the others. Then class shares given for the whole table are converted to those of the
+    part, because class offsets are computed on the part.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def learn(
         guess_column = find_guess_column(prepared, table, all_labels, defaults)
     if guess_column is not None and fold_models:
         kept = guess_column.predict_held_out(fold_models, X, given_labels)
-        guesses = compare_guesses(guess_column, predictions, kept, False, defaults)
+        guesses = compare_guesses(guess_column, predictions, kept, audited=False, defaults=defaults)
         if guesses.kept:
             classifier = guess_column.keep(classifier)
             predictions = kept
@@ -210,7 +210,7 @@ def learn(
     if guesses is not None:
         notes = [guesses.sentence, *notes]
 
-    # A report and a model file tell the class shares that were given, not those of the sample.
+    # Reports and model files show the class shares that the user gave, not those of the sample.
     if prior is not options.class_prior:
         told = ClassPrior.of(options.class_prior, all_labels, n_rows=table.n_rows)
         classifier.class_prior = options.class_prior
@@ -245,12 +245,13 @@ def learn(
 
 
 def read_labels(table: Table, options: LabelOptions) -> TableLabels:
-    """Read labels and sheets; some rows must be left to label."""
+    """Read labels and sheets; refuse a table without an unlabelled row."""
     target = options.target
     unlabeled = options.unlabeled
     labels, notes = read_target(table, target, **options.target_reading)
 
-    # Rows chosen for doubt are not random: their labels are labels like any other.
+    # Checked rows were chosen for doubt, not drawn at random, so they are no audit: their labels
+    # are merged with the given ones.
     if options.checked is not None:
         checked = read_audit(options.checked, table, target, labels, unlabeled, chosen=DOUBT)
         labels = merge(labels, checked)[1]
@@ -287,11 +288,11 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
     Parameters
     ----------
     class_prior : None, "labeled", mapping or array-like
-        As given for all rows. None and "labeled" hold for a part, too.
+        The assumption for the whole table. None and "labeled" are returned as they are.
     labels : Labels
-        Of the part.
+        The labels of the part.
     n_rows : int
-        Rows of the table.
+        The number of rows of the whole table.
     """
     is_whole = len(labels.codes) == n_rows
     if class_prior is None or isinstance(class_prior, str) or is_whole:
@@ -308,12 +309,12 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
 class Choice(NamedTuple):
     """Which learner, how often it learns from its own labels, and why."""
 
-    name: str  # of ``learners``, or "own"
+    name: str  # a key of ``learners``, or "own" for a classifier of the user's
     learner: Learner
     rounds: int
-    why: str = ""  # half a sentence, if a rule chose it by what the labels are like
-    lean: float = 0.0  # of the mixture towards the commonest class
-    finding: Finding | None = None  # of the rule that chose it before anything was fitted
+    why: str = ""  # half a sentence: why a rule chose this learner; empty: no rule did
+    lean: float = 0.0  # how far the mixture leans to the commonest class: ``Lean.amount``
+    finding: Finding | None = None  # the rule that chose the learner before anything was fitted
 
     def classifier(
         self, seed: int, class_prior: Any = None, aim: str = ACCURACY
@@ -327,8 +328,8 @@ class FittedLearner(NamedTuple):
 
     choice: Choice
     classifier: SelfTrainingClassifier
-    out_of_fold: OutOfFold | None = None  # of the mixture, if it was weighed by held-out labels
-    findings: tuple[Finding | None, ...] = ()  # of the rules that were asked
+    out_of_fold: OutOfFold | None = None  # the mixture's; None: another learner was fitted
+    findings: tuple[Finding | None, ...] = ()  # of each rule that was asked; None: it did not act
 
 
 def choose_learner(
@@ -344,8 +345,7 @@ def choose_learner(
     ----------
     diagnosis : Diagnosis
     learner : {"auto", "mixed", "network", "linear", "boosting"} or classifier, default="auto"
-        A classifier of scikit-learn's kind is cloned; if it has a ``random_state`` of None, that is
-        seeded.
+        A scikit-learn classifier is cloned; its ``random_state`` is set if it is None.
     rounds : int, default=None
         Rounds of self-training. None: those of ``defaults`` for the network, none otherwise.
     defaults : Defaults, default=DEFAULTS
@@ -382,9 +382,9 @@ def fit_learner(
     labels = drop_empty_classes(labels)
     if learner != AUTO or choice.name != MIXED:
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
-        return FittedLearner(choice, classifier, None, (choice.finding,))
+        return FittedLearner(choice, classifier, findings=(choice.finding,))
 
-    # The mixture: labels that are held out in turn say how much each member counts.
+    # The mixture: predictions for held-out labels decide the weight of each member.
     out_of_fold = predict_out_of_fold(choice.learner, X, labels, seed)
     weighing = weigh_members(out_of_fold, defaults)
     weights = None
@@ -393,7 +393,7 @@ def fit_learner(
         for model, _ in out_of_fold.fold_models:
             model.weights_ = weights
 
-    # Class shares or an aim of the user's say how common a class should be.
+    # No lean if the user gave class shares or an aim: these decide how common a class should be.
     leaning = None
     lean = 0.0
     if class_prior is None and aim == ACCURACY:
@@ -408,7 +408,7 @@ def fit_learner(
     choice = choice._replace(learner=choice.learner._replace(estimator=estimator), lean=lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
 
-    # Class shares that are known keep a collapse from happening.
+    # With known class shares the predictions cannot collapse to a few classes.
     collapse = None
     if class_prior is None:
         collapse = hand_over_to_network(
@@ -421,7 +421,7 @@ def fit_learner(
     choice = choose_learner(diagnosis, learner=NETWORK, rounds=rounds, defaults=defaults)
     choice = choice._replace(why="the mixture found other class shares than for held-out labels")
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
-    return FittedLearner(choice, classifier, None, findings)
+    return FittedLearner(choice, classifier, findings=findings)
 
 
 def _hold_out(
@@ -429,7 +429,8 @@ def _hold_out(
 ) -> tuple[HeldOut, FoldModels]:
     """Predict the given labels by models that have not seen them.
 
-    Mixtures that were fitted to weigh their members are not fitted again.
+    The mixtures that ``fit_learner`` fitted without each fold are used again, not refitted. Returns
+    the predictions, and each model with the rows of X that it was fitted without.
     """
     seed = options.seed or 0
     choice = fitted.choice

@@ -1,4 +1,4 @@
-"""List the learners of ``chary label``."""
+"""Define the learners of ``chary label``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ FoldModels = list[tuple[Any, Ints]]
 class Learner(NamedTuple):
     """One way to learn from a table."""
 
-    words: str  # what it is, for a report
+    words: str  # a description for the report
     estimator: Callable[..., Any]  # (random_state=) -> classifier
     policy: Policy
-    confidence: str
-    most_rows: int | None  # unlabelled ones that take part in the fits; None: all
-    held_out_rows: int  # unlabelled ones that stay in training while labelled rows are held out
-    # Whether its confidence is the agreement of unlike kinds, not of heads made to disagree.
+    confidence: str  # the name of the confidence measure
+    most_rows: int | None  # most unlabelled rows that take part in the fits; None: all
+    held_out_rows: int  # unlabelled rows that stay in training while labelled rows are held out
+    # Whether the confidence is the agreement of different kinds of models, not of diverse heads.
     unlike: bool = False
 
     def classifier(
@@ -85,19 +85,21 @@ def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
             held_out_rows=defaults.network_held_out_rows,
         ),
         LINEAR: _learner(
-            "logistic regression", partial(_alone, LINEAR, linear_model(numbers)), defaults
+            "logistic regression", partial(_mixture_of_one, LINEAR, linear_model(numbers)), defaults
         ),
         BOOSTING: _learner(
-            "gradient boosting", partial(_alone, BOOSTING, boosted_trees(numbers)), defaults
+            "gradient boosting",
+            partial(_mixture_of_one, BOOSTING, boosted_trees(numbers)),
+            defaults,
         ),
     }
 
 
 def learner_of(learner: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learner]:
-    """Look up a learner, or make one, named "own", of a classifier.
+    """Look up a learner by name, or make a learner named "own" from a classifier.
 
-    A classifier of scikit-learn's kind is fitted on the labelled rows, and on the others if it has
-    a parameter ``unlabeled``. Anything else is refused.
+    A scikit-learn classifier is fitted on the labelled rows, and on the unlabelled rows, too, if it
+    has a parameter ``unlabeled``. Anything else is refused.
     """
     table = learners(defaults)
     if isinstance(learner, str) and learner in table:
@@ -122,7 +124,7 @@ def _learner(
     confidence: str = "max_probability",
     unlike: bool = False,
 ) -> Learner:
-    """Make a learner whose cost does not grow with the unlabelled rows."""
+    """Make a learner whose cost is bounded, however many unlabelled rows there are."""
     return Learner(
         words,
         estimator,
@@ -145,13 +147,13 @@ def _mixture_class(numbers: MixtureDefaults) -> type[MixedEnsembleClassifier]:
     return OtherMixture
 
 
-def _alone(name: str, classifier: Any, random_state: int) -> MixedEnsembleClassifier:
-    """Make a mixture of one member, which prepares its columns with all rows."""
+def _mixture_of_one(name: str, classifier: Any, random_state: int) -> MixedEnsembleClassifier:
+    """Make a mixture of one member, which scales features by labelled and unlabelled rows."""
     return MixedEnsembleClassifier([(name, classifier)], random_state=random_state)
 
 
 def _clone_of(classifier: Any, random_state: int) -> Any:
-    """Clone a user's classifier; the self-training around it seeds what has no seed."""
+    """Clone a user's classifier; ``random_state`` is unused: self-training seeds the clone."""
     copy = clone(classifier)
     if "unlabeled" in copy.get_params(deep=False):
         copy.set_params(unlabeled=None)

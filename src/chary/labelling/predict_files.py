@@ -34,9 +34,9 @@ from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
 from chary.tables.table import blank_rows_note, total_bytes
 
-# Bytes that one file at a time needs: Python, NumPy, Polars, a model, and some blocks of rows.
+# Bytes needed to label one file: Python, NumPy, Polars, a model, and some blocks of rows.
 _LEAST_MEMORY = 400 << 20
-# Bytes of a row group that is written, if rows are long.
+# Most bytes of a row group that is written: fewer rows than usual if rows are long.
 _GROUP_BYTES = 64 << 20
 
 
@@ -67,7 +67,7 @@ class FileTask:
     source: str
     output: str
     options: PredictOptions = field(default_factory=PredictOptions)  # how it is read and written
-    name: str | None = None  # for people, if the path says nothing to them
+    name: str | None = None  # shown in messages instead of the path
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class LabelledFile:
     new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
 
 
-# Is told how many rows of a file are done, and which share of it.
+# Called with a task, the number of its rows that are done, and the share of its file.
 Seen = Callable[[FileTask, int, float], None]
 Submit = Callable[[FileTask], "Future[LabelledFile]"]
 
@@ -102,7 +102,7 @@ def label_files(
     tasks : sequence of FileTask
     resources : Resources
     seen : callable, default=nothing
-        Is told of progress, from any thread.
+        Called as rows are done, from any thread.
     scheduler : str, default=None
         The address of a running Dask scheduler, whose workers see the files under the same paths.
         None: threads of this process.
@@ -133,7 +133,7 @@ def _outcome(task: FileTask, future: Future[LabelledFile]) -> LabelledFile | Exc
     except (TableError, OSError) as error:
         return error
     except Exception as error:
-        # Of Dask, which may not be installed.
+        # An error of Dask, which may not be installed, so it is recognised by its name.
         if type(error).__name__ != "KilledWorker":
             raise
         return TableError(f"{task.source}: the workers that labelled it died.")
@@ -148,9 +148,9 @@ def label_file(
     resources: Resources,
     seen: Callable[[int, float], None] = lambda rows, share: None,
 ) -> LabelledFile:
-    """Write a file with the labels of its rows added, into a folder that is there.
+    """Write a copy of a file with the labels added; the folder of the output must exist.
 
-    ``seen`` is told how many rows are done, and which share of the file.
+    ``seen`` is called with the number of rows that are done, and the share of the file.
     """
     source = open_source(
         Path(task.source), **task.options.reading, memory=resources.memory, name=task.name
@@ -170,7 +170,7 @@ def label_file(
 
 
 def _require_columns(predictor: Predictor, table: Table) -> None:
-    """Refuse a table that lacks a column of the model, or has one that is to be added."""
+    """Refuse a table that lacks a column of the model, or already has a column to be added."""
     names = table.frame.columns
     with naming_table(table.name):
         predictor.model[0].require_columns(names)
@@ -209,7 +209,7 @@ def _write(
 
 
 def group_rows(first: pl.DataFrame) -> int:
-    """Choose how many rows a row group gets: fewer if those of the first block are long."""
+    """Choose how many rows a row group gets: fewer if the rows of the first block are long."""
     # A block may hold blank rows alone.
     if first.height == 0:
         return GROUP_ROWS
@@ -221,7 +221,7 @@ def group_rows(first: pl.DataFrame) -> int:
 
 
 class Plan(NamedTuple):
-    """What is to be done."""
+    """Which files to label, which are refused, and notes for the user."""
 
     tasks: list[FileTask]
     failed: list[tuple[str, Exception]]  # files that cannot be labelled, and why
@@ -231,10 +231,12 @@ class Plan(NamedTuple):
 def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
     """Plan one output for each file, called FILE.predicted.
 
-    It is written next to the file, or at the same place in the folder of ``out``, counted from the
-    folder that all given paths have in common. An output that is there already stays, unless
-    ``force`` is among the options: of a single file it is refused, of several files it is as if
-    done, so that the same command goes on after an interruption.
+    The output is written next to the file. With ``out`` it is written to that folder, under the
+    file's path relative to the folder that all given paths have in common.
+
+    An output that exists already is overwritten only with the option ``force``. Without it, a
+    single file is refused; of several files those with an output are skipped, so that the same
+    command continues after an interruption.
     """
     files, notes = find_files(list(given))
     paths = [file.path for file in files if file.path]
@@ -262,7 +264,7 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
             existing.append(output.name)
         else:
             plan.tasks.append(FileTask(str(path), str(output), options))
-    # So that nobody takes them for new.
+    # A note, so that old outputs are not mistaken for new ones.
     if existing:
         plan.notes.append(
             "There already, and left as found whichever model made them: "
@@ -281,7 +283,7 @@ def _output(path: Path, root: Path, options: PredictOptions) -> Path:
 
 
 def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: set[str]) -> None:
-    """Refuse an output that would take the place of another, or of an input."""
+    """Refuse an output that would overwrite another output or an input; else record it."""
     name = os.path.realpath(output)
     if name in outputs:
         raise TableError(
@@ -296,7 +298,9 @@ def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: se
 
 
 def _start(given: str) -> Path:
-    """Find the folder that a path starts from: itself, that of a file, or that above a pattern.
+    """Find the folder of a given path: a folder itself, a file's folder, or a pattern's.
+
+    The folder of a pattern is the deepest folder above its first wildcard.
 
     >>> str(_start("in/2024-*/*.csv")), str(_start("*.csv"))
     ('in', '.')
@@ -314,7 +318,7 @@ def _start(given: str) -> Path:
 
 
 class _StoppedError(Exception):
-    """The run was interrupted, so the file is not wanted any more."""
+    """Raised in a thread to stop labelling its file, because the run was interrupted."""
 
 
 @contextmanager
@@ -349,11 +353,12 @@ def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[
             "A Dask cluster needs the package dask: pip install 'chary[dask]'."
         ) from error
     with distributed.Client(address) as client, client.get_executor(pure=False) as pool:
-        # Made on a worker, so that another can make it again if that worker is lost.
+        # The model is made on a worker; if that worker is lost, Dask makes it again on another.
         model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
 
         def submit(task: FileTask) -> Future[LabelledFile]:
-            # A worker may be lost after it wrote the file: another then writes the same over it.
+            # A worker may be lost after it wrote the file; Dask then runs the task on another,
+            # which must be allowed to overwrite the output.
             options = replace(task.options, force=True)
             return pool.submit(label_file, model, replace(task, options=options), resources)
 

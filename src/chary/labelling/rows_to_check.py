@@ -30,8 +30,8 @@ def rows_to_check(
     """Choose unlabelled rows of low confidence, far from labels, and unlike each other.
 
     The doubt of a row is one minus its confidence, times the distance to the nearest labelled row.
-    Among the rows of highest doubt they are chosen one after the other: each is the row with the
-    most doubt if the rows chosen before count as labelled.
+    Rows are chosen one after the other among the candidates, the rows of highest doubt. Each time
+    the row of highest doubt is taken; then it counts as labelled, which lowers the doubt nearby.
 
     Parameters
     ----------
@@ -39,39 +39,41 @@ def rows_to_check(
     labeled : array of shape (n,), bool
     confidence : array of shape (n,)
     defaults : Defaults, default=DEFAULTS
-        How many rows to choose, and among how many.
+        Holds the number of rows to choose and the number of candidates.
     seed : int, default=0
-        Draws the rows looked at.
+        Draws the rows that are considered, if there are many.
     """
     rng = np.random.default_rng(seed)
     rows = draw_at_most(np.flatnonzero(~labeled), defaults.check_rows, rng)
     reference = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
     # A row of full confidence still has some doubt, by its distance.
-    lack = 1 - confidence[rows] + 1e-9
+    lack_of_confidence = 1 - confidence[rows] + 1e-9
     nearest = cdist(X[rows], reference).min(axis=1)
 
     n_candidates = defaults.check_candidates * defaults.n_rows_to_check
-    candidates = np.argsort(-lack * nearest, kind="stable")[:n_candidates]
+    candidates = np.argsort(-lack_of_confidence * nearest, kind="stable")[:n_candidates]
     rows = rows[candidates]
-    lack = lack[candidates]
+    lack_of_confidence = lack_of_confidence[candidates]
     nearest = nearest[candidates]
 
     chosen: list[int] = []
     for _ in range(min(defaults.n_rows_to_check, len(rows))):
-        doubt = lack * nearest
+        doubt = lack_of_confidence * nearest
+        # A chosen row is not chosen again: doubt is never negative.
         doubt[chosen] = -1
         best = int(doubt.argmax())
         chosen.append(best)
-        nearest = np.minimum(nearest, cdist(X[rows], X[rows[best : best + 1]])[:, 0])
+        to_best = cdist(X[rows], X[rows[best : best + 1]])[:, 0]
+        nearest = np.minimum(nearest, to_best)
     return rows[chosen]
 
 
 def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
-    """Find the places of improbable labels, the least probable first.
+    """Find the places of improbable labels in ``held_out``, the least probable first.
 
-    A label is listed if the model that had not seen it gives another class a probability far above
-    that of the given one. Of equally probable labels the one with the surer prediction comes first,
-    then the first row. Nothing says that these labels are wrong.
+    A label is listed if a model that has not seen it gives another class a probability far above
+    the probability of the given class. Of equally probable labels the one with the more confident
+    prediction comes first, then the one in the first row. A listed label may still be right.
     """
     if len(held_out.rows) < defaults.min_held_out:
         return np.zeros(0, dtype=np.intp)
@@ -85,7 +87,8 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     """Write a sheet of the rows to check, with their labels.
 
-    Its answers are labels like any other: rows chosen for doubt measure nothing.
+    The answers are used as given labels, not as an audit: rows chosen for doubt are not random, so
+    no accuracy can be measured on them.
     """
     rows = result.next_rows
     labels = result.added_columns[LABEL].gather(rows).cast(pl.String)

@@ -1,8 +1,8 @@
 """Decide what a user leaves open: the rules of ``chary label``, in order.
 
-A rule is a function that ``learn`` or ``fit_learner`` calls. It returns the figures that decided
-and what follows, or None if nothing does. A study switches a rule off by its name,
-``Defaults(switched_off=frozenset({"leave_out_useless_texts"}))``.
+A rule is a function that ``learn`` or ``fit_learner`` calls. It returns a ``Finding``, the figures
+that decided and what follows from them, or None if the rule does not act. A study switches
+a rule off by its name, ``Defaults(switched_off=frozenset({"leave_out_useless_texts"}))``.
 ``docs/explanation/defaults.md`` says why each rule is there.
 """
 
@@ -34,15 +34,15 @@ from chary.tables.columns import Texts
 class Finding:
     """What a rule saw that made it act."""
 
-    rule: str  #: its name
-    figures: dict[str, float]  #: what decided
+    rule: str  #: name of the rule
+    figures: dict[str, float]  #: the figures that decided, by name
 
 
 @dataclass(frozen=True)
 class LeftOut(Finding):
     """Columns that are not learned from."""
 
-    notes: dict[str, str]  #: by column, why
+    notes: dict[str, str]  #: for each column, why it is left out
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class MemberWeights(Finding):
 class Lean(Finding):
     """A mixture that leans towards the commonest class."""
 
-    amount: float  #: times the logarithm of the class shares, added to the scores
+    amount: float  #: this many times the logarithm of the class shares is added to the scores
 
 
 # ---------------------------------------------------------------- which columns are learned from
@@ -72,24 +72,25 @@ def leave_out_columns_beyond_labels(
 ) -> LeftOut | None:
     """Leave out columns whose values end where the labels end.
 
-    A date is such a column if all labels are of one year, or a running number. It says little of
-    most rows but that they lie beyond the labels, and a model gives them all the labels at the
-    edge. Only with strongly biased labels three things are asked:
+    Examples are a running number, or a date if all labels are of one year. Of most unlabelled rows
+    such a column says only that they lie beyond the labelled ones, and a model gives all of these
+    the labels at the edge. The rule acts only if labels are strongly biased and three conditions
+    hold:
 
     1. A decision tree tells labelled rows from others by the column alone. Most of the other rows
        are in leaves without a label.
-    2. Without these columns, the mixture predicts class shares that are nearer to those of the
-       labels. If not, what is learned from the columns carries over.
-    3. The log loss of held-out labels does not rise too far without them: a column that decides
-       the labels stays.
+    2. Without these columns, the mixture predicts class shares that are nearer to the class shares
+       of the labels. If it does not, what is learned from the columns holds for other rows, too.
+    3. Without these columns, the log loss of held-out labels does not rise too far: a column that
+       decides the labels stays.
 
     Parameters
     ----------
     prepared : Prepared
     labels : Labels
-        As given, without an audit's.
+        The given labels, without the labels of an audit.
     has_label : array of shape (n,), bool
-        Given labels and those of an audit too.
+        Whether a row has a given label or a label of an audit.
     diagnosis : Diagnosis
     defaults : Defaults, default=DEFAULTS
     seed : int, default=0
@@ -109,7 +110,7 @@ def leave_out_columns_beyond_labels(
     suspects = {
         name: share for name, share in shares_beyond.items() if share >= defaults.beyond_share
     }
-    # Without any column nothing could be learned.
+    # Nothing to do without suspects; and if all columns are suspect, none would be left.
     if len(suspects) in (0, len(shares_beyond)):
         return None
 
@@ -163,7 +164,8 @@ def _columns_of_features(prepared: Prepared) -> Array:
 
 
 def _share_beyond(X: Array, has_label: Mask, defaults: Defaults) -> float:
-    """Return the share of other rows in leaves without a label."""
+    """Return the share of unlabelled rows in leaves of a decision tree without a label."""
+    # As many rows as hold ``labels_per_leaf`` labels on average.
     leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(has_label) / has_label.sum()))
     tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, has_label)
     leaves = tree.apply(X)
@@ -186,7 +188,7 @@ def _distance_of_shares(X: Array, labels: Labels, defaults: Defaults, seed: int)
 def _losses_without(
     prepared: Prepared, labels: Labels, stays: Mask, defaults: Defaults, seed: int
 ) -> tuple[float, float]:
-    """Return held-out log losses with all features and with some."""
+    """Return the held-out log losses with all features, and with those that stay."""
     rows = rows_to_hold_out(prepared.X, labels, defaults.quick_rows, seed)
     X = prepared.X[rows]
     quick_model = MixedEnsembleClassifier(
@@ -214,8 +216,12 @@ def _losses_without(
 
 
 def rows_to_hold_out(X: Array, labels: Labels, n_others: int, seed: int) -> Ints:
-    """Return labelled rows and some others, ordered by features."""
+    """Return all labelled rows and a draw of at most ``n_others`` unlabelled rows.
+
+    Rows are first sorted by their features, so that the result does not depend on their order.
+    """
     rng = np.random.default_rng(seed)
+    # A random projection: one number for each row, made from its features alone.
     place = np.round(X @ rng.normal(size=X.shape[1]), 6)
     rows = np.lexsort((labels.codes, place))
     labeled = labels.labeled[rows]
@@ -236,8 +242,9 @@ def boost_many_labels(n_labeled: int, defaults: Defaults = DEFAULTS) -> Finding 
 class OutOfFold(NamedTuple):
     """What mixtures predict for labels that they have not seen."""
 
-    rows: Ints  # all labelled ones and some others
-    fold_models: FoldModels  # each with places in ``rows``; empty: too few labels
+    rows: Ints  # all labelled rows and some unlabelled ones
+    # Each mixture, with the places in ``rows`` that it was fitted without; empty: too few labels.
+    fold_models: FoldModels
     codes: Ints  # (k,) the labels that were held out, fold after fold
     logits: NDArray[np.float64]  # (k, M, C) of the members
 
@@ -257,7 +264,7 @@ class OutOfFold(NamedTuple):
 
 
 def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -> OutOfFold:
-    """Fit the mixture without each fold of the labels, and predict them."""
+    """Fit the mixture without each fold of the labels in turn, and predict that fold."""
     rows = rows_to_hold_out(X, labels, learner.held_out_rows, seed)
     sample = labels.subset(rows)
     fold_models: FoldModels = []
@@ -280,8 +287,8 @@ def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> Memb
         w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)),
         \qquad |\beta (\ell_m - \bar\ell)| \le 1,
 
-    with :math:`\beta` = ``weight_per_loss`` = 4. It stays near the fixed weights :math:`w^0`:
-    labelled rows are not like the others.
+    with :math:`\beta` = ``weight_per_loss`` = 4. The bound of 1 is ``max_weight_change``: it keeps
+    the weights near the fixed weights :math:`w^0`, as labelled rows may differ from the others.
     """
     rule = "weigh_members"
     if not defaults.is_on(rule) or not out_of_fold.fold_models:
@@ -329,16 +336,18 @@ def hand_over_to_network(
 ) -> Finding | None:
     r"""Hand over to the network if the mixture has collapsed.
 
-    It is asked only if labels are strongly biased. On rows far from any label unlike learners may
-    find hardly anything but some of the classes. It is a collapse if the class shares
-    :math:`\hat\pi` of its predictions are far from those of the labels, and less even:
+    The rule acts only if labels are strongly biased. On rows far from any label the mixture may
+    predict almost nothing but a few of the classes. It has collapsed if the class shares
+    :math:`\hat\pi` of its predictions are far from the class shares :math:`\pi` of the labels, and
+    less even:
 
     .. math::
         \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4,
         \qquad H(\hat\pi) \le 0.9\, H(\pi)
 
-    with H the entropy. The same must hold beside the out-of-fold predictions for labelled rows:
-    with a weak signal the likeliest class is the best guess everywhere, which is no fault.
+    with H the entropy. Both must also hold if :math:`\pi` are the class shares of the out-of-fold
+    predictions for labelled rows: if features say little, the commonest class is the best guess for
+    labelled rows, too, which is no collapse.
     """
     rule = "hand_over_to_network"
     if not defaults.is_on(rule) or diagnosis.verdict != STRONG or len(out_of_fold_codes) == 0:
@@ -361,7 +370,7 @@ def hand_over_to_network(
 
 
 def _is_narrower(predicted: Ints, codes: Ints, n_classes: int, defaults: Defaults) -> bool:
-    """Tell whether predictions are of far fewer classes than known codes."""
+    """Tell whether predictions concentrate on fewer classes than ``codes`` do."""
     if variation(predicted, codes, n_classes) < defaults.collapse_distance:
         return False
     entropy = _entropy_of_shares(predicted, n_classes)

@@ -1,7 +1,7 @@
-"""Label batches of rows, with confidence, by a model that takes tables.
+"""Label batches of rows, with confidence, by a model of a table.
 
-``score_rows`` serves files of any size and record batches of Dask, Spark and Ray; a table in memory
-is scored at once, by ``predict_scores``, which it calls too.
+``score_rows`` labels one block of a file or of a record batch (Dask, Spark, Ray), by
+``predict_scores``. ``label_table`` calls ``predict_scores`` itself for a table in memory.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from chary.tables.frames import from_dataframe
 from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, refuse_taken, resident_bytes
 
-# Most rows that are scored at a time.
+# Most rows of a block, which is scored at once.
 _BLOCK_ROWS = 2**15
-# Most numbers that their features have together.
+# Most numbers of a block: rows times features.
 _BLOCK_NUMBERS = 2**20
-# Digits of confidence and probabilities, as they are written.
+# Digits of confidence and probabilities that are written.
 _DIGITS = 4
 
 
@@ -44,7 +44,7 @@ class RowCounts:
     """Counts of rows as they are scored; counts of several batches add up."""
 
     def __init__(self, model: Pipeline) -> None:
-        self.cells = model[0].cell_counts()  # those that cannot be read
+        self.cells = model[0].cell_counts()  # missing and unreadable cells
         self.events = EventCounts()  # for ``compare_with_reference``
         self.classes = np.asarray(model[-1].classes_).astype(str).tolist()
         self.class_counts = np.zeros(len(self.classes), np.int64)  # rows with each label
@@ -87,8 +87,8 @@ class Scored(NamedTuple):
     ) -> dict[str, pl.Series]:
         """Make the columns that are added to the rows.
 
-        Label and confidence; the probability of each class, if asked for; with a ``threshold``
-        whether the confidence, as it is written, reaches it.
+        These are label and confidence; with ``probabilities``, the probability of each class; with
+        a ``threshold``, whether the rounded confidence reaches it.
         """
         names = pl.Series(self.counts.classes, dtype=pl.String)
         columns = {
@@ -106,13 +106,13 @@ class Scored(NamedTuple):
 def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count them.
 
-    What a cell means does not depend on the batch that it is in. Whether a column is written as the
-    model knows it is asked of all batches together: add their ``counts`` up, then ``refuse``.
+    A cell is read in the same way in every batch. Whether a column is written in the form that the
+    model knows is decided for all batches together: add up their ``counts``, then call ``refuse``.
 
     Parameters
     ----------
     model : Pipeline
-        That takes tables: preparation first, classifier last.
+        Takes tables: its first step is the preparation, its last the classifier.
     frame : DataFrame
         At most ``block_rows(model)`` rows; columns are found by name.
     """
@@ -133,8 +133,8 @@ def score_batches(
 ) -> Iterator[tuple[Batch, Scored]]:
     """Score the rows of a file in order, several blocks at a time.
 
-    Blocks are cut by their rows alone, and BLAS computes with one thread, so that what a row gets
-    depends on nothing but the table and the model. The rows are added to ``counts``.
+    The cuts between blocks depend on row numbers only, and BLAS computes with one thread, so that
+    the scores of a row depend on nothing but the table and the model. ``counts`` is updated.
     """
 
     def score_one(frame: pl.DataFrame) -> Scored:
@@ -157,7 +157,7 @@ def score_batches(
             for block in in_blocks(iter(batches), block_rows(model)):
                 filled = block._replace(table=block.table.without_blank_rows())
                 waiting.append((filled, pool.submit(score_one, filled.table.frame)))
-                # One block more than there are threads, so that none waits for the next one.
+                # One block more than threads is submitted, so that no thread is idle.
                 if len(waiting) > threads:
                     yield next_scored()
             while waiting:
@@ -204,8 +204,9 @@ def predict_table(
 def _score_blocks(
     model: Pipeline, frame: pl.DataFrame, counts: RowCounts
 ) -> Iterator[tuple[Table, Scored]]:
-    """Score and count the rows of a frame but for blank ones."""
+    """Score and count the rows of a frame, except blank rows, block by block."""
     size = block_rows(model)
+    # A frame without rows is one empty block.
     for start in range(0, max(1, frame.height), size):
         block = Table(frame.slice(start, size), "the rows").without_blank_rows()
         scored = score_rows(model, block.frame)
@@ -226,9 +227,9 @@ class Predictor:
     frames. Columns are found by name; further ones are ignored. A column may be of another type of
     its kind in each batch, as 32 or 64 bits.
 
-    What a cell means does not depend on the batch that it is in. Whether a column is written as the
-    model knows it, with decimal commas for example, is asked of all batches of a call together, at
-    its end: if it is not, that ends in a ``TableError``.
+    A cell is read in the same way in every batch. Whether a column is written in the form that the
+    model knows (not with decimal commas, for example) is decided for all batches of a call
+    together, at its end: if it is not, a ``TableError`` is raised.
 
     Parameters
     ----------
@@ -330,7 +331,7 @@ class Predictor:
 
 @contextmanager
 def naming_table(name: str | None) -> Iterator[None]:
-    """Begin the message of a refusal with the name of its table."""
+    """Put the name of a table before the message of every ``TableError`` raised inside."""
     try:
         yield
     except TableError as error:
@@ -338,7 +339,7 @@ def naming_table(name: str | None) -> Iterator[None]:
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
-    """Refuse a model that takes no tables or gives no confidence."""
+    """Refuse a model that does not take tables or has no confidence."""
     is_of_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
     if not is_of_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
         raise TableError(
