@@ -45,7 +45,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Threads with fewer rows than this only wait for each other, once a tree.
+# Rows for each further thread: with fewer, threads mostly wait for each other.
 _ROWS_FOR_A_THREAD = 10_000
 # What compiled boosting asks for and trees of numeric features lack: bit sets of categories, and
 # the places of the features that have them.
@@ -145,7 +145,7 @@ def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
     records["missing_go_to_left"] = nodes.missing_left
 
     predictor = TreePredictor(records, _NO_CATEGORIES, _NO_CATEGORIES)
-    # Not a function in this one: models with compiled trees can be pickled.
+    # Not a nested function, which could not be pickled: models with compiled trees can be.
     return partial(_predict_in_threads, predictor)
 
 

@@ -103,7 +103,7 @@ CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "entropy": entropy,
     "purity": purity,
 }
-# The same, with the usual name of the first.
+# ``CONFIDENCES``, with ``max_probability`` under its usual name too.
 CONFIDENCES_BY_NAME = {**CONFIDENCES, "softmax": max_probability}
 # Confidences from the class probabilities (n, M, C) of an ensemble's members, see below.
 MEMBER_CONFIDENCES = ("t_similarity", "t_share")
@@ -135,7 +135,7 @@ def scores_of(
     members : array of shape (n, M, C), default=None
         Class probabilities of the members, for a name of ``MEMBER_CONFIDENCES``.
     weights : array of shape (M,), default=None
-        How much each member counts; the same when None.
+        Weight of each member; equal when None.
     """
     if not isinstance(confidence, str):
         if confidence.ndim == 2:
@@ -158,7 +158,7 @@ def scores_of(
 
 
 def _scores_of_predictions(probs: Floats, confidence: Floats) -> Scores:
-    """Give all of each row's confidence (n,) to its predicted class."""
+    """Set the confidence (n,) at the predicted class of each row, and 0 at all other classes."""
     is_predicted = np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)]  # (n, C)
     return Scores(probs, confidence, np.where(is_predicted, confidence[:, None], 0))
 
@@ -194,8 +194,8 @@ class MembersMixin(ClassifierMixin):
         X : array-like of shape (n, d)
         kind : str, default="t_similarity"
             ``"t_similarity"`` is the agreement of the members, ``"t_share"`` the share of the
-            predicted class in it; the confidences of ``chary.method.CONFIDENCES``, such as
-            ``"max_probability"``, look at the class probabilities.
+            predicted class in that agreement; the confidences of ``chary.method.CONFIDENCES``, such
+            as ``"max_probability"``, look at the class probabilities.
         """
         probs, members = self.predict_joint_proba(X)
         return scores_of(probs, kind, members, self.head_weights_).confidence
@@ -242,6 +242,7 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
         weight_of_pairs = n_heads * (n_heads - 1)
     else:
         head_probs = head_probs * weights[:, None]  # (n, M, C)
+        # The sum of w_m w_k over all m != k.
         weight_of_pairs = (weights * (weights.sum() - weights)).sum()
         if weights.min() < 0 or not weight_of_pairs > 0:
             raise ValueError(
@@ -250,7 +251,7 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
 
     total = head_probs.sum(-2)  # (n, C)
     agreement = (total * total - (head_probs * head_probs).sum(-2)) / weight_of_pairs  # (n, C)
-    # Rounding alone can leave the interval.
+    # Rounding can put a value just outside of [0, 1].
     agreement = agreement.clip(0, 1)
     if per_class:
         return agreement
@@ -273,7 +274,8 @@ def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> 
     head_probs : NumPy array of shape (n, M, C)
         Class probabilities of the M >= 2 heads.
     prediction : array of shape (n,), default=None
-        Class index that the model gives each row; its share alone is returned.
+        Class index that the model predicts for each row; if given, only the share of this class is
+        returned.
     weights : array of shape (M,), default=None
         Weights of the heads, as in ``t_similarity``.
 
@@ -299,7 +301,7 @@ class RiskCoverageCurve(NamedTuple):
     """Risk by coverage: an entry for each row, from the most to the least confident."""
 
     coverage: Floats  #: share of rows answered
-    risk: Floats  #: share of errors among them
+    risk: Floats  #: share of errors among the answered rows
     area: float  #: mean risk over all coverages
 
 
@@ -349,10 +351,11 @@ def expected_calibration_error(
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
-    """Compute the error among the most confident rows, for every number of them.
+    """Compute the error rate of the k most confident rows, for every k.
 
     Rows of equal confidence share their errors evenly, which is the mean over all their orders. The
-    area (AURC) is 0 when nothing is wrong and the error rate when the confidence says nothing.
+    area (AURC) is 0 when every prediction is right. It equals the error rate when the confidence
+    does not tell right predictions from wrong ones.
 
     Parameters
     ----------
@@ -405,7 +408,7 @@ def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 
 def _check_confidences(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
-    """Check confidences and marks of right predictions; return both as floats."""
+    """Check confidences and whether predictions are right; return both as floats."""
     confidences = np.asarray(column_or_1d(confidence), dtype=np.float64)
     is_right = np.asarray(column_or_1d(correct), dtype=np.float64)
     check_consistent_length(confidences, is_right)

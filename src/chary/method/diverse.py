@@ -25,13 +25,17 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 # Rows are read and scored in chunks whose largest intermediate array holds about this many numbers
 # (4 MiB).
 _CHUNK_NUMBERS = 2**19
-# Other types of X become float64 as a whole. Rows of these become floats chunk by chunk.
+# An X of one of these types is converted to floats chunk by chunk; any other X becomes float64 as
+# a whole, at once.
 _DTYPES_READ_IN_CHUNKS = [
     np.float64,
     np.float32,
     *map(np.dtype, np.typecodes["AllInteger"]),
     np.bool_,
 ]
+# Heads of the network: the first one is the prediction head, the others are diverse.
+_PREDICTION_HEAD = slice(1)
+_ALL_HEADS = slice(None)
 
 
 class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
@@ -60,7 +64,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         Labelled and unlabelled rows in a mini-batch; all of them if there are fewer.
     standardize : bool or "numbers", default=True
         Centre and scale each column by the statistics of all rows given to ``fit``, labelled or
-        not. "numbers": a column of nothing but 0 and 1, as a category has, is left alone.
+        not. "numbers": columns that hold only 0 and 1, as of categories, are left as they are.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
         rows together have them. "labeled": those of the labelled rows. When that hurts:
@@ -74,9 +78,10 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
         values only, so that -1 can be a class.
     random_state : int, Generator, RandomState or None, default=None
-        Same number, same network to the bit, whatever the order of the rows, the names of the
-        classes or the number of BLAS threads: training takes one, only scores may differ with it in
-        their last digits. None draws fresh entropy; NumPy's global state is never used.
+        The same number gives the same network to the bit, whatever the order of the rows, the names
+        of the classes or the number of BLAS threads: training uses one thread. Scores may differ in
+        their last digits with the number of threads. None draws fresh entropy; NumPy's
+        global state is never used.
 
     Attributes
     ----------
@@ -84,7 +89,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     network_ : Network
         The trained network.
     mean_, scale_ : arrays of shape (d,)
-        Subtracted from the inputs, and what the difference is divided by.
+        The network is given ``(X - mean_) / scale_``.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
         Added to the logits of every head for ``class_prior`` and ``aim``; zeros without.
@@ -187,8 +192,8 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
             Weights of labelled rows in the losses. A row of weight 0, labelled or not, is as if
             absent.
         start_from : fitted DiverseEnsembleClassifier, default=None
-            Training starts from its weights, which are not changed, in place of random ones. It
-            must know the same columns and classes and have as many heads and hidden units.
+            Training starts from a copy of its weights, not from random weights. It must know the
+            same columns and classes and have as many heads and hidden units.
         """
         self._validate_params()
         X = self._validated(X, reset=True)
@@ -198,12 +203,12 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self._train(X, labels.codes, weights, start_from)
 
-        def logits_to_predict() -> Floats:
-            chunks = self._head_logits(X[labels.rows_to_predict], slice(1))
+        def prediction_logits() -> Floats:
+            chunks = self._head_logits(X[labels.rows_to_predict], _PREDICTION_HEAD)
             return np.concatenate([logits[:, 0] for logits in chunks])
 
         self.class_prior_ = prior.shares
-        self.class_bias_ = prior.offset(logits_to_predict)
+        self.class_bias_ = prior.offset(prediction_logits)
         return self
 
     def _train(self, X: Any, codes: Ints, weights: Floats, start_from: Any) -> None:
@@ -213,7 +218,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         unlabeled = order[codes[order] < 0]
         self._set_standardization(X, order)
 
-        # During training the classes stand in this order; afterwards it is undone.
+        # Classes are reordered for training, and put back into the order of classes_ afterwards.
         class_order = class_order_of(codes[labeled])
         place_of_class = np.argsort(class_order)
 
@@ -229,11 +234,11 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
             network.reorder_classes(class_order)
         losses = train(
             network,
-            lambda rows: self._standardized(X[rows]).astype(self.dtype, copy=False),
-            labeled,
-            place_of_class[codes[labeled]],
-            label_weights.astype(self.dtype),
-            unlabeled,
+            fetch=lambda rows: self._standardized(X[rows]).astype(self.dtype, copy=False),
+            labeled=labeled,
+            codes=place_of_class[codes[labeled]],
+            weights=label_weights.astype(self.dtype),
+            unlabeled=unlabeled,
             gamma=self.gamma,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
@@ -247,7 +252,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         self.loss_curve_ = dict(zip(Losses._fields, losses.T.copy(), strict=True))
 
     def _set_standardization(self, X: Any, order: Ints) -> None:
-        """Set the mean and the scale of each column, 0 and 1 if it is left alone."""
+        """Set the mean and the scale of each column; 0 and 1 leave a column as it is."""
         self.mean_ = np.zeros(X.shape[1])
         self.scale_ = np.ones(X.shape[1])
         if self.standardize:
@@ -274,11 +279,11 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Return class probabilities (n, C) of the prediction head."""
-        return self._all_probs(X, slice(1))[:, 0]
+        return self._all_probs(X, _PREDICTION_HEAD)[:, 0]
 
     def predict_joint_proba(self, X: Any) -> tuple[Floats, Floats]:
         """Return ``predict_proba`` and ``predict_head_proba`` in one pass over the rows."""
-        probs = self._all_probs(X, slice(None))
+        probs = self._all_probs(X, _ALL_HEADS)
         return probs[:, 0], probs[:, 1:]
 
     def predict_confidence(self, X: Any, kind: str = "t_similarity") -> Floats:
@@ -294,7 +299,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         """
         # A chunk at a time: the heads of all rows together would take M times the memory.
         confidences = []
-        for probs in self._head_probs(X, slice(None)):
+        for probs in self._head_probs(X, _ALL_HEADS):
             scores = scores_of(probs[:, 0], kind, probs[:, 1:])
             confidences.append(scores.confidence)
         return np.concatenate(confidences)
@@ -303,7 +308,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         """Compute probabilities of the chosen heads, (n, number of heads, C)."""
         chunks = list(self._head_probs(X, heads))
         n_rows = sum(map(len, chunks))
-        # In memory as the network makes them: all rows of one output, then those of the next.
+        # The memory layout that the network produces: the rows of one output side by side.
         by_output = np.empty((*chunks[0].shape[1:], n_rows))
         return np.concatenate(chunks, out=by_output.transpose(2, 0, 1))
 
@@ -318,7 +323,7 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         """Yield logits, without the class bias, chunk by chunk."""
         # In double precision a row scores the same alone and in a batch.
         network = self.network_.astype(np.float64)
-        for rows in _chunks(X.shape[0], 2 * max(network.widths)):
+        for rows in _chunks(X.shape[0], width=2 * max(network.widths)):
             # The matrices are small: two threads would wait for each other.
             with one_thread("blas"):
                 logits = network.logits(self._standardized(X[rows]), heads)
@@ -391,6 +396,7 @@ def content_order(X: Any, codes: Ints, weights: Floats) -> Ints:
     fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
     class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
     np.add.at(class_fingerprint, codes[labeled], fingerprint[content])
+    # The last key counts most.
     return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
 

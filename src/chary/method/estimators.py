@@ -36,8 +36,8 @@ def fit_partly(
 ) -> Any:
     """Fit a classifier in place on partly labelled rows, and hand it back.
 
-    One with a parameter ``unlabeled`` is given all rows, any other the labelled ones. chary's own
-    take the labels as they are encoded; others get the user's labels back.
+    A classifier with a parameter ``unlabeled`` is given all rows, any other the labelled rows
+    alone. chary's own classifiers are given ``labels`` as they are, any other the user's labels.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ def fit_partly(
     labels : Labels
     sample_weight : array of shape (n,), default=None
     start_from : fitted classifier, default=None
-        For a classifier whose ``fit`` takes it; like the weights it is sent to the last step.
+        For a classifier whose ``fit`` takes it. A Pipeline passes it, and the weights, to its last
+        step.
     """
     last = last_step(estimator)
     if sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
@@ -61,11 +62,12 @@ def fit_partly(
         if sample_weight is not None:
             sample_weight = sample_weight[rows]
 
-    # The fit of a user's subclass, or a pipeline's steps, may look into y.
+    # A user's subclass, and the steps of a pipeline, expect y to be an array of labels.
     y: Any = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
     if takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary."):
         y = labels
 
+    # A Pipeline passes the parameter step__name on to that step.
     prefix = ""
     if isinstance(estimator, Pipeline):
         prefix = f"{estimator.steps[-1][0]}__"
@@ -103,7 +105,7 @@ def takes_unlabeled(estimator: Any) -> bool:
 
 
 def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
-    """Clone an estimator, with a number for every ``random_state`` of None, however deep."""
+    """Clone an estimator and seed every ``random_state`` of None, nested ones too."""
     estimator = clone(estimator)
     for name, value in sorted(estimator.get_params().items()):
         if value is None and (name == "random_state" or name.endswith("__random_state")):
@@ -124,6 +126,7 @@ def probabilities(estimator: Any, X: Any) -> Floats:
     """Predict class probabilities (n, C), from decision values if there is nothing else."""
     if hasattr(estimator, "predict_proba"):
         probs = np.asarray(estimator.predict_proba(X))
+        # Without classes_ any number of columns passes: len(probs.T) is probs.shape[1].
         if probs.ndim != 2 or probs.shape[1] != len(getattr(estimator, "classes_", probs.T)):
             raise ValueError(
                 f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one "
@@ -182,10 +185,10 @@ def member_probabilities(model: Any, X: Any) -> Floats:
     probs = np.zeros((_n_rows(X), len(members), len(model.classes_)))  # (n, M, C)
     for m, (member, features) in enumerate(zip(members, feature_subsets, strict=True)):
         rows = matrix[:, features]
-        # Fitted on a frame, it takes nothing but a frame.
+        # A member that was fitted on a DataFrame must be given one.
         if hasattr(member, "feature_names_in_"):
             rows = X
-        # Its sample may lack a class; it knows the others by number.
+        # The sample of a member may lack a class. Its classes are numbers of the model's classes.
         known = np.asarray(member.classes_, dtype=np.intp)
         probs[:, m, known] = member.predict_proba(rows)
     return probs

@@ -22,14 +22,14 @@ _N_FOLDS = 5
 
 
 class HeldOut(NamedTuple):
-    """Held-out labels and what models predict that had not seen them."""
+    """Held-out labels, and the predictions of models that have not seen them."""
 
     prediction: Array  # (k,)
     correct: Mask  # (k,)
     confidence: Floats  # (k,)
     probability: Floats  # (k,) the highest class probability
     given: Array = np.zeros(0)  # (k,) the labels that were held out
-    given_probability: Floats = np.zeros(0)  # (k,)
+    given_probability: Floats = np.zeros(0)  # (k,) the probability of the held-out label
     rows: RowNumbers = np.zeros(0, dtype=np.intp)  # (k,) their row numbers
 
     @classmethod
@@ -39,7 +39,7 @@ class HeldOut(NamedTuple):
 
     @property
     def balanced(self) -> float | None:
-        """Mean share of right rows over the classes; None without rows."""
+        """Balanced accuracy: share of right rows, averaged over classes; None without rows."""
         if not len(self.given):
             return None
         _, codes = np.unique(self.given, return_inverse=True)
@@ -47,6 +47,7 @@ class HeldOut(NamedTuple):
 
     def subset(self, places: RowNumbers) -> HeldOut:
         """Select rows by their places, in this order."""
+        # Fields with a default may be empty.
         fields: list[Any] = [values[places] if len(values) else values for values in self]
         return HeldOut(*fields)
 
@@ -63,7 +64,7 @@ def hold_out(
 
     Rows of a class with a single label are never held out: without them the class would be unknown.
     Under selection bias the outcome is optimistic, because all held-out rows come from where the
-    labels are. Each model is appended to the list ``keep``, if there is one, with its rows.
+    labels are. If ``keep`` is a list, the model and the rows of each fold are appended to it.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
@@ -71,7 +72,12 @@ def hold_out(
     rows = np.flatnonzero(labels.labeled)
     rows = rows[counts[labels.codes[rows]] >= 2]
     if len(rows) == 0:
-        return HeldOut(labels.classes[:0], np.zeros(0, dtype=bool), np.zeros(0), np.zeros(0))
+        return HeldOut(
+            prediction=labels.classes[:0],
+            correct=np.zeros(0, dtype=bool),
+            confidence=np.zeros(0),
+            probability=np.zeros(0),
+        )
     n_folds = min(_N_FOLDS, counts[counts >= 2].min())
     folds = stratified_folds(labels.codes[rows], rng, n_folds)
     return hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=keep)
@@ -93,15 +99,15 @@ def hold_out_folds(
     Parameters
     ----------
     estimator : classifier
-        Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows, and
-        those of the fold among them, too.
+        Any classifier; it is cloned. If it has a parameter ``unlabeled``, it is given the
+        unlabelled rows too, and the rows of the fold as unlabelled.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
         Missing (or the classifier's marker) if there is no label.
     folds : iterable of arrays of row numbers
-        Labelled rows; those of no fold stay in training throughout.
+        Labelled rows. Labelled rows in no fold keep their labels in every training.
     initial : sequence of fitted classifiers, default=None
-        For each fold what a self-training classifier takes in place of its first fit.
+        For each fold, the model that replaces the first fit of a self-training classifier.
     keep : list, default=None
         Each model is appended to it, with the rows of its fold.
 
@@ -138,7 +144,7 @@ def encode_for(estimator: Any, y: ArrayLike | Labels) -> Labels:
 
 
 def fit_without(estimator: Any, X: Any, labels: Labels, rows: RowNumbers) -> Any:
-    """Fit a clone to all labels but those of some rows."""
+    """Fit a clone without the labels of the given rows."""
     return fit_partly(clone(estimator), X, labels.without(rows))
 
 
@@ -158,18 +164,18 @@ def predict_held_out(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> He
     is_given = given[:, None] == np.asarray(model.classes_)
     given_probability = np.where(is_given, probs, 0.0).sum(axis=1)
     return HeldOut(
-        prediction,
-        prediction == given,
-        confidence,
-        max_probability(probs),
-        given,
-        given_probability,
-        rows,
+        prediction=prediction,
+        correct=prediction == given,
+        confidence=confidence,
+        probability=max_probability(probs),
+        given=given,
+        given_probability=given_probability,
+        rows=rows,
     )
 
 
 def confidence_of(model: Any, X: Any) -> Floats:
-    """Compute the model's confidence in its predictions; without one, their probability."""
+    """Compute the model's confidence, or the highest class probability if it has none."""
     if hasattr(model, "predict_confidence"):
         return model.predict_confidence(X)
     return max_probability(probabilities(model, X))
@@ -178,7 +184,7 @@ def confidence_of(model: Any, X: Any) -> Floats:
 def stratified_folds(
     groups: Array, rng: np.random.Generator, n_folds: int = _N_FOLDS
 ) -> list[RowNumbers]:
-    """Deal every group out evenly; return the row numbers of each fold."""
+    """Spread each group evenly over the folds; return the row numbers of each fold."""
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=int(rng.integers(2**31)))
     return [test for _, test in splitter.split(groups, groups)]
 
@@ -202,7 +208,7 @@ class LabeledStratifiedKFold(StratifiedKFold):
 
     See Also
     --------
-    sklearn.model_selection.StratifiedKFold : Takes unlabelled rows for a class.
+    sklearn.model_selection.StratifiedKFold : Treats unlabelled rows as one more class.
 
     Examples
     --------

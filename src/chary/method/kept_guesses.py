@@ -29,11 +29,11 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
     Attributes
     ----------
     guess_column_ : str
-        The column that guesses, for people.
+        Name of the column that holds the guesses.
     guess_features_ : array of shape (G,)
         The numbers of its features.
     guess_patterns_ : array of shape (K, G)
-        What these features are in rows that have a guess.
+        The distinct values of these features in rows that have a guess.
     guess_codes_ : array of shape (K,)
         The class that each pattern guesses, as a place in ``classes_``.
     """
@@ -65,17 +65,17 @@ class KeptGuessesClassifier(SelfTrainingClassifier):
         return match_patterns(rows, self.guess_patterns_, self.guess_codes_)
 
     def whole(self) -> bool:
-        """Tell whether the guesses that a file gave are of its own features and classes."""
+        """Tell whether guesses read from a file fit the features and classes."""
         features = self.guess_features_
         patterns = self.guess_patterns_
         codes = self.guess_codes_
-        of_kinds = features.dtype.kind == codes.dtype.kind == "i" and patterns.dtype == np.float32
-        fits = (
+        has_dtypes = features.dtype.kind == codes.dtype.kind == "i" and patterns.dtype == np.float32
+        has_shapes = (
             patterns.shape == (*codes.shape, *features.shape)
             and patterns.ndim == 2
             and patterns.size > 0
         )
-        if not (isinstance(self.guess_column_, str) and of_kinds and fits):
+        if not (isinstance(self.guess_column_, str) and has_dtypes and has_shapes):
             return False
         has_features = features.min() >= 0 and features.max() < self.n_features_in_
         return bool(has_features and codes.min() >= 0 and codes.max() < len(self.classes_))
@@ -108,7 +108,7 @@ def keep_guesses(
     features : array of shape (G,)
         The numbers of its features.
     patterns : array of shape (K, G)
-        What these features are in rows that have a guess.
+        The distinct values of these features in rows that have a guess.
     labels : array of shape (K,)
         The label that each pattern guesses; one that the classifier does not know is no guess.
     """
@@ -122,8 +122,8 @@ def keep_guesses(
     kept.guess_patterns_ = patterns[codes >= 0]
     kept.guess_codes_ = codes[codes >= 0]
 
-    # The labels that self-training accepted are the classifier's own, so they give way to the
-    # guesses, too.
+    # The labels that self-training accepted are the classifier's own predictions. Guesses replace
+    # these, so the rows count as never accepted.
     kept.labeled_iter_ = np.where(classifier.labeled_iter_ > 0, -1, classifier.labeled_iter_)
     return kept
 

@@ -12,9 +12,9 @@ from chary._arrays import Array, Ints, Mask
 
 # What NumPy makes of a missing value or of -1 when it meets text: np.array(["cat", -1]) holds "-1".
 _SUSPECT_TEXTS = ("", "-1", "nan")
-# NumPy's kinds of dtype: signed and unsigned integers, floats; with booleans and text, all that
-# class labels can be.
+# NumPy's kinds of dtype for numbers: signed integers, unsigned integers, floats.
 _NUMBER_KINDS = "iuf"
+# Kinds that class labels can have: numbers, booleans and text.
 _LABEL_KINDS = "iufbU"
 
 
@@ -71,9 +71,9 @@ def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
     ----------
     y : array-like of shape (n,), or Labels
         Integers, whole floats, booleans or text, in a list, a NumPy array, or a pandas or polars
-        column (categorical and nullable ones too). ``Labels`` are passed on, less the classes that
-        no row has: every classifier of chary takes them in place of y, so that a column is encoded
-        once.
+        column (categorical and nullable ones too). ``Labels`` are returned without the classes that
+        no row has: every classifier of chary takes ``Labels`` as y, so that a column is encoded
+        only once.
     unlabeled : label or None, default=-1
         The value that marks an unlabelled row. None: missing values only, so that -1 can be a
         class.
@@ -131,7 +131,7 @@ def drop_empty_classes(labels: Labels) -> Labels:
     has_rows = labels.class_counts > 0
     if has_rows.all():
         return labels
-    # The last of the new codes is for the code -1 of unlabelled rows.
+    # The code -1 of unlabelled rows picks the last entry, so it stays -1.
     new_codes = np.append(np.cumsum(has_rows) - 1, -1)
     return Labels(labels.classes[has_rows], new_codes[labels.codes], labels.labeled)
 

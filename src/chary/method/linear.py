@@ -55,7 +55,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     by one linear system. It is the minimiser when L is strictly convex (``strictly_convex()``), and
     a saddle point otherwise, about which ``fit`` warns. Equal lambdas make all heads equal: give
     each head its own lambda if they are to differ. There is no intercept: the rows are centred, as
-    in the paper, and the labels are not.
+    in the paper, but the labels are not.
 
     Parameters
     ----------
@@ -256,12 +256,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I
         + A - B and lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With equal lambdas
         that is lambda > lambda_max(B - A), which suffices for unequal ones too. What is tested is
-        the same said shorter: the smallest eigenvalue of the Hessian is positive.
+        equivalent: the smallest eigenvalue of the Hessian is positive.
         """
         check_is_fitted(self)
         B = self._coupling * self._unlabeled_scatter
-        smallest = eigvalsh(B - self._labeled_scatter)[-1]
-        return Check(self._curvature > 0, max(0.0, float(smallest)))
+        largest_eigenvalue = float(eigvalsh(B - self._labeled_scatter)[-1])
+        return Check(self._curvature > 0, smallest_lambda=max(0.0, largest_eigenvalue))
 
     def assumption_holds(self) -> Check:
         """Tell whether the paper's Assumption A holds, and above which lambdas it does.
@@ -270,9 +270,9 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         strict convexity and is far from necessary: see ``strictly_convex``.
         """
         check_is_fitted(self)
-        largest = max(0.0, float(eigvalsh(self._unlabeled_scatter)[-1]))
-        smallest = (self.n_heads + 1) * self._coupling * largest
-        return Check(bool(self.lambdas_.min() > smallest), smallest)
+        largest_eigenvalue = max(0.0, float(eigvalsh(self._unlabeled_scatter)[-1]))
+        smallest_lambda = (self.n_heads + 1) * self._coupling * largest_eigenvalue
+        return Check(bool(self.lambdas_.min() > smallest_lambda), smallest_lambda)
 
     def lower_bound(self) -> Bound:
         """Compute the bound of the paper's theorem: gamma * diversity >= value.

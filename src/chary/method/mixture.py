@@ -28,8 +28,8 @@ from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
 # Rows scored at a time: members make copies of them.
 _BLOCK = 100_000
-# Rows from which on several threads score sooner than one.
-_FOR_THREADS = 20_000
+# With at least this many rows, several threads score faster than one.
+_ROWS_FOR_THREADS = 20_000
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class MixtureDefaults:
     linear_weight: float = 1.0
     trees_weight: float = 2.0
     boosting_weight: float = 1.0
-    # Labels of each class from which on boosting has its full weight; with fewer, the linear model
-    # has the difference. Not measured again since the members were chosen.
+    # Labels of each class at which boosting has its full weight; with fewer, the linear model gets
+    # the difference. Not measured again since the members were chosen.
     boosting_labels: int = 30
     # Added to every probability of a member without decision values: the logarithm of 0 stays
     # finite. Not measured again since the mixture began.
@@ -69,8 +69,8 @@ class MixtureDefaults:
     # round, and this many features, each of which is binned.
     max_boosted_classes: int = 100
     max_boosted_features: int = 2_000
-    # There are fewer trees if their leaves, about one for each label, would hold more shares of
-    # classes than this.
+    # Most numbers in the leaves of all trees: about one leaf for each label, with a share for each
+    # class. There are fewer trees if they would hold more.
     max_leaf_shares: int = 2**26
 
 
@@ -82,14 +82,14 @@ class Member(NamedTuple):
 
     name: str  #: for people
     estimator: Any  #: any classifier
-    weight: float = 1.0  #: of its probabilities in the mean, and of its agreement with the others
+    weight: float = 1.0  #: in the mean of the scores, and in the T-similarity
 
 
 class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A scaler that standardises columns, except those of zeros and ones.
 
-    A rare category is a column of few ones: divided by its standard deviation, one of them would
-    weigh more than any number of the table can, and categories are what shifts from one group of
+    A rare category is a column with few ones. Divided by its small standard deviation, a one would
+    weigh more than any number of the table can; and categories are what shifts from one group of
     rows to another.
 
     Attributes
@@ -216,8 +216,8 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     weights : sequence of M floats, default=None
         How much each member counts, in place of its own weight.
     lean : float, default=0
-        Factor of the logarithm of a class's share among the labels, which is added to its score:
-        if columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
+        ``lean`` times the logarithm of a class's share of the labels is added to its score: if
+        columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
         rows together have them. "labeled": those of the labelled rows. When that hurts:
@@ -263,7 +263,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     True
     """
 
-    # Of the members, if none are named; a subclass may have other numbers.
+    # Settings of the default members; a subclass may have others.
     defaults: ClassVar[MixtureDefaults] = MIXTURE_DEFAULTS
 
     _parameter_constraints = {  # noqa: RUF012
@@ -315,13 +315,13 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
 
         members = self._seeded_members(labels)
-        # Numbers are quicker to tell apart than text, but only a user's own members may know
-        # classes by name.
-        names = labels.classes
+        # A user's own members are fitted to the labels themselves, the default members to numbers
+        # of classes, which are compared faster than text.
+        member_classes = labels.classes
         if self.members is None:
-            names = np.arange(len(names))
+            member_classes = np.arange(len(labels.classes))
         self.members_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_member)(member, X, labels, names) for member in members
+            delayed(_fit_member)(member, X, labels, member_classes) for member in members
         )
         self.weights_ = self._member_weights()
 
@@ -380,7 +380,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         # In memory each member and class has its rows side by side.
         by_member = np.empty((len(self.members_), len(self.classes_), len(X)))
         logits = by_member.transpose(2, 0, 1)  # (n, M, C)
-        few_rows = len(X) < _FOR_THREADS
+        few_rows = len(X) < _ROWS_FOR_THREADS
         openmp = one_thread("openmp") if few_rows else nullcontext()
         with openmp, one_thread("blas"):
             for block in gen_batches(len(X), _BLOCK):
@@ -390,7 +390,7 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         return logits
 
     def _scaled(self, logits: Floats) -> Floats:
-        """Bring the members' logits to the spread that they have on average."""
+        """Scale the logits of each member to the members' average spread."""
         # The logits of a member without any opinion stay 0.
         scales = np.where(self.scales_ > 0, self.scales_, 1.0)
         return logits * (self.weights_ @ self.scales_ / scales)[:, None]
@@ -410,8 +410,8 @@ def _check_member(entry: Any) -> Member:
     return Member(*entry)
 
 
-def _fit_member(member: Member, X: Floats, labels: Labels, names: Array) -> Member:
-    """Fit a member in place; ``names`` (C,) are its classes."""
+def _fit_member(member: Member, X: Floats, labels: Labels, classes: Array) -> Member:
+    """Fit a member in place; it is told ``classes`` (C,) for the codes."""
     labeled = labels.labeled
     codes = labels.codes[labeled]
     steps = []
@@ -423,7 +423,8 @@ def _fit_member(member: Member, X: Floats, labels: Labels, names: Array) -> Memb
     # With few labels two threads mostly wait for each other: boosting takes five times as long.
     with one_thread("openmp"), one_thread("blas"):
         for step in steps:
-            # Tags do not tell: SelectKBest may need labels, or not.
+            # No tag of scikit-learn says whether a step needs labels (SelectKBest: it depends), so
+            # try without.
             try:
                 step.fit(rows)
             except (TypeError, ValueError):
@@ -434,7 +435,7 @@ def _fit_member(member: Member, X: Floats, labels: Labels, names: Array) -> Memb
             rows = step.transform(rows)
         if not steps:
             rows = X[labeled]
-        last_step(member.estimator).fit(rows, names[codes])
+        last_step(member.estimator).fit(rows, classes[codes])
     return member
 
 
@@ -448,5 +449,6 @@ def _logits(estimator: Any, X: Floats, floor: float) -> Floats:
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
     if decision.size != len(X):
         return decision
-    half = decision.ravel() / 2  # of two classes, a single value for each row
+    # Two classes with a single value for each row: logits that differ by this value.
+    half = decision.ravel() / 2
     return np.column_stack([-half, half])

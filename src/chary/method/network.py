@@ -95,10 +95,11 @@ class Network:
         layers = []
         start = 0
         for n_in, n_out in pairwise(self.widths):
-            end = start + n_in * n_out
-            weight = flat[start:end].reshape(n_in, n_out)
-            start = end + n_out
-            layers.append(Layer(weight, bias=flat[end:start]))
+            weight_end = start + n_in * n_out
+            bias_end = weight_end + n_out
+            weight = flat[start:weight_end].reshape(n_in, n_out)
+            layers.append(Layer(weight, bias=flat[weight_end:bias_end]))
+            start = bias_end
         return layers
 
     def initialize(self, rng: np.random.Generator) -> None:
@@ -110,8 +111,12 @@ class Network:
 
     def reorder_classes(self, order: Ints) -> None:
         """Reorder the outputs of every head: class ``order[i]`` moves to i."""
-        for params in self.layers(self.params)[-1]:
-            by_class = params.reshape(*params.shape[:-1], 1 + self.n_heads, self.n_classes)
+        head_layer = self.layers(self.params)[-1]
+        # Both are views, so this changes ``params``.
+        for weight_or_bias in head_layer:
+            by_class = weight_or_bias.reshape(
+                *weight_or_bias.shape[:-1], 1 + self.n_heads, self.n_classes
+            )
             by_class[:] = by_class[..., order]
 
     def astype(self, dtype: DTypeLike) -> Network:
@@ -130,7 +135,8 @@ class Network:
         outputs = slice(chosen_heads.start * self.n_classes, chosen_heads.stop * self.n_classes)
         chosen_outputs = Layer(head_layer.weight[:, outputs], head_layer.bias[outputs])
 
-        # Rows are columns of small matrices: one output of all rows is then one run of memory.
+        # Each row of X becomes a column of a small matrix, so that the rows of one output stand
+        # side by side in memory.
         n_rows = len(X)
         n_matrices = ceil(n_rows / _MATRIX_ROWS)
         padded = np.zeros((n_matrices * _MATRIX_ROWS, self.n_features), self.params.dtype)
@@ -200,7 +206,8 @@ def loss_and_gradient(
     losses = _losses_and_logit_gradient(logits, codes, weights, gamma)
     _linear_gradient(features, outputs, gradients[-1])
 
-    # The prediction head alone goes back through the backbone, and only on labelled rows.
+    # Only the prediction head, on labelled rows, sends a gradient back through the backbone;
+    # ``delta`` is the gradient of a layer's outputs.
     n_labeled = len(codes)
     n_classes = logits.shape[-1]
     delta = outputs[:n_labeled, :n_classes] @ head_layer.weight[:, :n_classes].T  # (B, h)
@@ -231,9 +238,10 @@ def _losses_and_logit_gradient(
     gradient = probs[:n_labeled]  # (B, 1 + M, C)
     gradient[rows, :, codes] -= 1
     gradient *= (weights / n_labeled)[:, None, None]
+    # The ensemble term is a mean over the M diverse heads.
     gradient[:, 1:] /= len(head_losses) - 1
 
-    # Unlabelled rows teach the diverse heads alone.
+    # Unlabelled rows train the diverse heads only: the prediction head gets the gradient 0.
     similarity = 0.0
     if len(probs) > n_labeled:
         probs[n_labeled:, 0] = 0
@@ -365,9 +373,10 @@ class Adam:
     .. math:: \theta \leftarrow \theta - \eta \, \frac{m / (1 - \beta_1^t)}
         {\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
-    The moments are kept without their factors, :math:`m = (1 - \beta_1) \sum_s \beta_1^{t-s} g_s`
-    and so for v: the step size and epsilon take the factors up. That is ten passes over the buffer
-    a step and no temporary.
+    with :math:`m = (1 - \beta_1) \sum_s \beta_1^{t-s} g_s`, and v likewise from :math:`\beta_2` and
+    :math:`g_s^2`. ``first_moment`` and ``second_moment`` hold the sums alone; ``step`` puts their
+    factors into the step size and epsilon. A step then takes ten passes over the buffer and no
+    temporary array.
     """
 
     beta1 = 0.9

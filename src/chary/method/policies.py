@@ -92,7 +92,7 @@ class FixedThreshold(_Checked):
 
     def accept(self, round: Round) -> Decision:
         """Accept the rows of a ``round`` at or above the threshold."""
-        # A plain float is compared in the confidence's own precision.
+        # NumPy compares a Python float in the precision of the array.
         threshold = float(self.threshold)
         return Decision(round.confidence >= threshold, {"threshold": threshold})
 
@@ -134,8 +134,8 @@ class RisingShare(_Checked):
     """Accept the most confident rows of each predicted class, a rising share of them.
 
     Round t = 1, ..., n_rounds takes the share first + (last - first) * (t - 1) / (n_rounds - 1) of
-    each predicted class, later rounds the share ``last``: of n_c rows the floor(share * n_c) most
-    confident, or one, and those tied with the last of them.
+    each predicted class, later rounds the share ``last``. Of the n_c rows of a class, the
+    max(1, floor(share * n_c)) most confident are accepted, and all rows tied with the last of them.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ class RisingShare(_Checked):
     rescore : bool, default=True
         Score the whole pool anew each round, so that early mistakes can be taken back.
     max_rows : int >= 1, default=None
-        Most rows to accept: of more, those evenly spaced down the ranking of each class, at least
-        one of each. It bounds the cost of the fits. None: no limit.
+        Most rows to accept. If there are more, rows evenly spaced in the ranking of each class are
+        accepted, at least one of each class. It bounds the cost of the fits. None: no limit.
     """
 
     first: float = 0.2
@@ -171,13 +171,13 @@ class RisingShare(_Checked):
             )
 
     def accept(self, round: Round) -> Decision:
-        """Accept of each predicted class the most confident rows, the share of this round."""
+        """Accept this round's share of each predicted class, the most confident rows."""
         progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
         share = float((1 - progress) * self.first + progress * self.last)
         thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
         for c in np.unique(round.prediction):
             confidence = round.confidence[round.prediction == c]  # (n_c,)
-            # In floats 0.29 * 100 is below 29.
+            # In floats 0.29 * 100 is a little below 29, and should count as 29.
             n_accepted = max(1, math.floor(share * len(confidence) + 1e-9))
             thresholds[c] = np.partition(confidence, -n_accepted)[-n_accepted]
 
@@ -256,17 +256,20 @@ class TransductiveBound(_Checked):
         posterior = _unit_columns("posterior", round.posterior)  # (C, n)
         n_classes, n_rows = votes.shape
 
-        # yhat: the class in which the bound counts a row, and whose threshold the row must reach.
+        # Two meanings of yhat, which differ if the index is "mixed".
         prediction = np.asarray(round.prediction)
         most_confident = votes.argmax(axis=0)
-        counted_as = most_confident if self.index == "confidence" else prediction
-        held_to = prediction if self.index == "prediction" else most_confident
+        class_in_bound = most_confident if self.index == "confidence" else prediction
+        class_of_threshold = prediction if self.index == "prediction" else most_confident
 
         thresholds = np.empty(n_classes)
         bounds = np.empty(n_classes)
         for j in range(n_classes):
-            thresholds[j], bounds[j] = _best_threshold(j, votes[j], posterior, counted_as == j)
-        accepted = votes[held_to, np.arange(n_rows)] >= thresholds[held_to]
+            thresholds[j], bounds[j] = _best_threshold(
+                j, votes[j], posterior, is_predicted=class_in_bound == j
+            )
+        votes_of_class = votes[class_of_threshold, np.arange(n_rows)]
+        accepted = votes_of_class >= thresholds[class_of_threshold]
         bound = float(bounds.sum() / max(1, n_rows))
         return Decision(accepted, {"thresholds": thresholds, "bound": bound})
 
@@ -330,7 +333,7 @@ def _infimum(p: Floats, v: Floats, is_predicted: Mask, start: Indices) -> Floats
     weight = _prefix_sums(p * v)  # (m + 1,); S1 is a difference of two of them
     end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
     capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
-    # g > 0: a row that overfills the knapsack weighs something.
+    # A row that does not fit into the capacity left has a positive weight, so g > 0.
     g = np.append(v, 1.0)[end]
     value_of_whole_rows = value[end] - value[start]
     return value_of_whole_rows + capacity_left / g

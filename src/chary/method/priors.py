@@ -1,4 +1,4 @@
-"""Class shares: known ones, those that balance the classes, and offsets of scores that give them.
+"""Class shares, known or balancing, and the offsets of scores that bring them about.
 
 Internally scores are columns (C, n): a pass over a class is then a pass over memory.
 """
@@ -29,13 +29,15 @@ _SUM_TOLERANCE = 1e-6
 # A sentence names the classes if there are no more than this.
 _NAMED_CLASSES = 6
 
-# Of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
+# Settings of balanced_shares, chosen on real tables: docs/explanation/defaults.md says how.
 # Root mean square of the scores before they become probabilities.
 SPREAD = 4.0
-# Place between the shares that the predictions have and those of the most informative ones.
+# Weight of the most informative shares against the shares of the plain predictions.
 HALF_WAY = 0.5
-# Most that a score counts below the highest of its row: the logarithm of 0 would drown all others.
+# A score further than this below the highest of its row is raised to it: the logarithm of 0 would
+# outweigh all other scores.
 _DEEPEST = 7.0
+# Rows that are looked at, at most.
 _MOST_ROWS = 100_000
 
 # Bounds on the search for offsets: steps of match_means, and how often its softmax gets sharper.
@@ -78,8 +80,8 @@ def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     shares = shares / shares.sum()
     wanted = shares > 0
     columns = columns[wanted]
-    # A row on which two classes have an equal claim goes where the scores lean, whatever the names
-    # of the classes.
+    # Of classes with equal remainders the one with the higher mean score gets the row, so that the
+    # names of the classes have no effect.
     favor = columns.mean(axis=1)
     counts = whole_counts(shares[wanted], columns.shape[1], favor)
     offset_of_wanted = match_counts(columns, counts)
@@ -134,19 +136,19 @@ class ClassPrior(NamedTuple):
 
         The scores (n, C) are those of ``Labels.rows_to_predict``, worked out only if needed.
         """
-        shares = self.unlabeled_shares
+        unlabeled_shares = self.unlabeled_shares
         if self.aim == ACCURACY:
             if self.shares is None:
-                return np.zeros_like(shares)
-            return align(scores(), shares)
+                return np.zeros_like(unlabeled_shares)
+            return align(scores(), unlabeled_shares)
 
         row_scores = scores()
         if self.shares is None:
             return align(row_scores, balanced_shares(row_scores))
         # A class without a share gets no row; the others are balanced between them.
-        possible = shares > 0
-        balanced = np.zeros_like(shares)
-        balanced[possible] = balanced_shares(row_scores[:, possible], shares[possible])
+        possible = unlabeled_shares > 0
+        balanced = np.zeros_like(unlabeled_shares)
+        balanced[possible] = balanced_shares(row_scores[:, possible], unlabeled_shares[possible])
         return align(row_scores, balanced)
 
 
@@ -258,8 +260,8 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
     A row of a rare class then matters more than one of a common class.
 
     Let z be the scores (none further than 7 below the highest of its row), centred in each row,
-    divided by their root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`: how
-    sure of itself the model is that gave the scores does not matter then.
+    divided by their root mean square and times 4, and :math:`p_i = \mathrm{softmax}(z_i + b)`. On
+    this common scale it does not matter how sure of itself the model is.
 
     Nothing is known of the class shares (``prior=None``): b maximises the information that the
     predictions carry,
@@ -268,9 +270,9 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
         H(p) = -\sum_c p_c \log p_c,
 
     which is large if every class is predicted, and each row clearly: boundaries come to lie where
-    few rows are (``most_informative``). The shares wanted are half-way from those that the scores
-    have by themselves to the mean of these p; all the way, common classes lose more than rare ones
-    gain.
+    few rows are (``most_informative``). The result is half-way between the shares of the plain
+    predictions and the mean of p: with the mean of p itself, common classes lose more than rare
+    ones gain.
 
     The shares :math:`\pi` are known: b is such that the mean of p is :math:`\pi`, and row i goes to
     the class with the highest :math:`p_{ic} / \pi_c`. If p is right, no other labels have a higher
@@ -320,8 +322,8 @@ def balanced_shares(scores: ArrayLike, prior: ArrayLike | None = None) -> Floats
 def most_informative(columns: Floats) -> Floats:
     """Find the offsets (C,) at the top of ``information``, with mean 0.
 
-    There may be several tops. L-BFGS climbs with the exact gradient from where all classes are
-    equally frequent: there no class is so far down that it could not be felt.
+    There may be several maxima. L-BFGS starts with all classes equally frequent, so that no class
+    is too rare for the gradient to show it.
 
     >>> z = np.array([[4.0, 4.2, 0.0, 0.1], [0.0, 0.0, 3.0, 3.0]])
     >>> offset = most_informative(z)
@@ -448,7 +450,8 @@ def match_counts(columns: Floats, counts: Codes) -> Floats:
     offset = np.zeros(n_classes)
     offset[filled] = match_counts(columns[filled], counts[filled])
     highest = (columns[filled] + offset[filled, None]).max(axis=0)  # (n,)
-    # Too small a class to have one of these rows may have a new one.
+    # A class with a count of 0 is placed just short of winning one of these rows: a new row may
+    # still go to it.
     for c in np.flatnonzero(~filled):
         offset[c] = _cut(np.unique(highest - columns[c]), 0)
     return offset
@@ -481,7 +484,8 @@ def match_means(columns: Floats, shares: Floats, offset: Floats, tolerance: floa
 
 def _match_all_means(columns: Floats, shares: Floats) -> Floats:
     """Match the mean softmax to shares, to a tenth of a row."""
-    return match_means(columns, shares, np.zeros(len(columns)), 0.1 / columns.shape[1])
+    start = np.zeros(len(columns))
+    return match_means(columns, shares, offset=start, tolerance=0.1 / columns.shape[1])
 
 
 def score_columns(scores: ArrayLike) -> Floats:
@@ -498,7 +502,8 @@ def _two_class_offset(columns: Floats, counts: Codes) -> Floats:
     """Give the first class the rows that lean least to the second."""
     leaning = np.sort(columns[1] - columns[0])
     values, first_places = np.unique(leaning, return_index=True)
-    # Only between distinct values can rows be parted: so many are below each cut.
+    # Equal values cannot be separated: cuts lie between distinct values, with
+    # n_below[k] rows below cut k.
     n_below = np.append(first_places, len(leaning))
     nearest = np.abs(n_below - counts[0]).argmin()
     return np.array([0.0, -_cut(values, nearest)])
@@ -538,7 +543,9 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
         if fewest == 0:
             break
         sharpened = sharpness * columns
-        offset = match_means(sharpened, counts / n_rows, sharpness * offset, 0.25 / n_rows)
+        offset = match_means(
+            sharpened, counts / n_rows, offset=sharpness * offset, tolerance=0.25 / n_rows
+        )
         offset = offset / sharpness
         misplaced = n_misplaced(offset)
         if misplaced < fewest:
@@ -563,7 +570,7 @@ def _to_middle(columns: Floats) -> Floats:
         limits[c] = (rows[c] - rows).min(axis=1, initial=np.inf)
         limits[c, c] = 0
 
-    # Floyd and Warshall's shortest paths, by way of one class more at a time.
+    # Shortest paths by Floyd and Warshall: each step allows paths through class c, too.
     for c in range(n_classes):
         limits = np.minimum(limits, limits[:, c, None] + limits[c])
     return np.where(np.isfinite(limits), limits, 0).mean(axis=0)
@@ -577,7 +584,7 @@ def _soft_moments(columns: Floats, offset: Floats) -> tuple[Floats, Floats]:
     n_rows = columns.shape[1]
     probs = columns + offset[:, None]  # (C, n)
     probs -= probs.max(axis=0)
-    # (C,) for classes whose probabilities are too small for float64
+    # (C,) stands in for the log of the mean if the probabilities of a class underflow.
     highest = probs.max(axis=1)
     np.exp(probs, out=probs)
     probs /= probs.sum(axis=0)

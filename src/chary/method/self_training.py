@@ -81,12 +81,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     warm_start : bool, default=False
         Start each refit from the weights of the round before, with a new optimiser and as many
         steps, in place of random weights. For a classifier whose ``fit`` takes ``start_from``, as
-        ``DiverseEnsembleClassifier``. It is about the rounds of one ``fit``: another ``fit`` starts
-        from nothing.
+        ``DiverseEnsembleClassifier``. Only the rounds of one ``fit`` share weights: another ``fit``
+        starts from random ones.
     max_pool : int, default=None
-        Most unlabelled rows that take part in the fits and rounds, drawn at random of more; it
-        bounds their cost. The others are never accepted, but a class prior is met on all rows.
-        None: all take part.
+        Most unlabelled rows that take part in the fits and rounds, to bound their cost; if there
+        are more, rows are drawn at random. Rows not drawn are never accepted, but a class prior
+        is met on all rows. None: all take part.
     unlabeled : label or None, default=-1
         Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
         values only.
@@ -218,7 +218,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.classes_ = labels.classes
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
-        data = _TrainingData(X, labels, sample_weight, self.balance_weights, prior)
+        data = _TrainingData(
+            X, labels, sample_weight, balance_weights=self.balance_weights, prior=prior
+        )
 
         # The aim moves boundaries after the rounds: labels to learn from should be the most
         # probable ones.
@@ -256,7 +258,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.history_: list[dict[str, Any]] = []
         self.termination_condition_ = "max_rounds"
 
-        # The first model sees the given labels alone (the paper's ERM). A caller may bring it, so
+        # The first model sees the given labels alone (the paper's ERM). A caller may pass it, so
         # that several policies are compared from the same start.
         if initial is None:
             initial = data.fit(template, codes)
@@ -270,8 +272,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             start = perf_counter()
             view = self._score_pool(data, pool, round_number)
 
-            # A bound on the error may ask for the class probabilities of the first model in every
-            # round.
+            # ``TransductiveBound`` may need the class probabilities of the first model in every
+            # round. Row numbers are sorted, so searchsorted finds the pool in ``unlabeled_rows``.
             if getattr(policy, "posterior", "current") == "initial":
                 if initial_posterior is None:
                     initial_posterior = view.posterior
@@ -453,7 +455,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return self.estimator
 
     def _template(self) -> Any:
-        """Return a seeded, unfitted clone, which is told of unlabelled rows by missing values."""
+        """Return a seeded, unfitted clone, for which missing values alone mark unlabelled rows."""
         template = clone(self._base_estimator())
         if self.warm_start and not has_fit_parameter(last_step(template), "start_from"):
             raise ValueError(
@@ -519,7 +521,9 @@ class _TrainingData(NamedTuple):
         accepted = labels.labeled & ~self.labels.labeled
         if self.balance_weights and accepted.any():
             weights = self._balanced_weights(accepted)
-        return fit_partly(clone(template), self.X, labels, weights, last_step(start_from))
+        return fit_partly(
+            clone(template), self.X, labels, weights, start_from=last_step(start_from)
+        )
 
     def _balanced_weights(self, accepted: Mask) -> Floats:
         """Weigh accepted rows so that together they count as much as the given labels."""

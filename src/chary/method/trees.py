@@ -37,7 +37,7 @@ class Trees:
 
     size: NDArray[np.int32]  # (T,) nodes of each tree
     feature: NDArray[np.int32]  # (N,) -1 at a leaf
-    # (N,) infinite where a tree parts missing values from all others
+    # (N,) infinite at a node that separates missing values from all others
     threshold: NDArray[np.float64]
     left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
     right: NDArray[np.int32]  # (N,)
@@ -74,9 +74,9 @@ class Trees:
         return [Nodes(*fields_of_tree) for fields_of_tree in zip(*by_column, strict=True)]
 
     def whole(self, n_features: int, width: int) -> bool:
-        """Tell whether the arrays are trees of ``n_features``, with ``width`` values a leaf.
+        """Tell whether the arrays are trees of ``n_features``, with ``width`` values per leaf.
 
-        Something that is no array at all raises an error.
+        A field that is no array raises an error.
         """
         kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
         columns = [getattr(self, field.name) for field in fields(self)]
@@ -100,8 +100,8 @@ class Trees:
         children = np.stack([self.left, self.right])
         is_later = children > place
         is_in_tree = children < np.repeat(self.size, self.size)
-        is_right = np.where(self.feature < 0, children == -1, is_later & is_in_tree)
-        return bool(is_right.all())
+        is_valid = np.where(self.feature < 0, children == -1, is_later & is_in_tree)
+        return bool(is_valid.all())
 
 
 class _PlainTrees(ClassifierMixin, BaseEstimator):
@@ -127,7 +127,7 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _compiled(self, compile_tree: Callable[[Nodes], Predict]) -> list[Predict]:
-        """Compile the trees, once for each set of them."""
+        """Compile the trees; the result is kept until ``trees_`` is replaced."""
         trees, functions = vars(self).get("_compiled_trees", (None, []))
         if trees is not self.trees_:
             functions = [compile_tree(nodes) for nodes in self.trees_.each()]
@@ -138,7 +138,7 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
 class PlainForest(_PlainTrees):
     """Extremely randomised trees as plain arrays, as a model file holds them.
 
-    Its probabilities are the mean over the trees of those in the leaf that a row comes to. Rows are
+    The probabilities of a row are the class shares of its leaf, averaged over the trees. Rows are
     dense, in single precision as scikit-learn takes them; missing values are allowed.
 
     Parameters
@@ -180,8 +180,8 @@ class PlainForest(_PlainTrees):
 class PlainBoosting(_PlainTrees):
     """Gradient boosting as plain arrays, as a model file holds it.
 
-    Its decision values are a start value plus, of each tree, the value of the leaf that a row comes
-    to: one column for two classes, otherwise one for each class. Rows are dense; missing values are
+    The decision values of a row are the start value plus the value of its leaf in each tree: one
+    column for two classes, otherwise one for each class. Rows are dense; missing values are
     allowed.
 
     Parameters
@@ -193,8 +193,9 @@ class PlainBoosting(_PlainTrees):
     ----------
     classes_ : array of shape (C,)
     trees_ : Trees
-        Tree t adds to column t modulo their number K.
+        Tree t adds to column t % K of the decision values, of which there are K.
     baseline_ : array of shape (K,)
+        The start values.
     """
 
     def _take(self, boosting: Any) -> PlainBoosting:

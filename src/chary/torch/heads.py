@@ -109,7 +109,7 @@ class DiverseNetwork(nn.Module):
             with torch.no_grad(), _evaluation_mode(self.backbone):
                 features = self.backbone(X_unlabeled)
 
-        # Not one product for all rows: with more rows, those of X could be rounded in another way.
+        # Not one product for X and X_unlabeled: that could round the rows of X differently.
         unlabeled_logits, unlabeled_head_logits = self.heads(features)
         return (
             torch.cat([logits, unlabeled_logits]),
@@ -127,7 +127,7 @@ class DiverseNetwork(nn.Module):
 
 
 def _is_frozen(module: nn.Module) -> bool:
-    """Tell whether a module has parameters or buffers, none of which can learn."""
+    """Tell whether a module has parameters or buffers, none of which requires a gradient."""
     tensors = [*module.parameters(), *module.buffers()]
     return len(tensors) > 0 and not any(tensor.requires_grad for tensor in tensors)
 
@@ -201,9 +201,9 @@ def diverse_losses(
         Weights of the labelled rows.
     """
     return Losses(
-        ensemble_loss(logits[:, None], targets, weights),
-        ensemble_loss(head_logits, targets, weights),
-        diversity_loss(head_logits, targets < 0),
+        supervised=ensemble_loss(logits[:, None], targets, weights),
+        ensemble=ensemble_loss(head_logits, targets, weights),
+        similarity=diversity_loss(head_logits, targets < 0),
     )
 
 
