@@ -14,16 +14,16 @@ from chary._arrays import Array, Floats, Mask
 from chary._words import Parameter, shown
 from chary.tables.table import TableError
 
-# The errors at which a report says what can be accepted, and the level of each statement.
+# A report says how many rows can be accepted at each of these errors, with this probability.
 ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
 LEVEL = 0.9
-# Steps of a confidence: the four digits that files show.
+# Confidences are counted in steps of 1 / STEPS: files show four digits.
 STEPS = 10_000
 
-_STRICTEST = 0.1  # the smallest share of the pool that may be accepted
-_N_THRESHOLDS = 40  # shares of the pool that may be accepted
-_RISK_OF_START = 0.8  # the part of the risk that goes to the first threshold
-_ROUNDING = 1e-12  # by which a p-value may exceed its part of the risk
+_STRICTEST = 0.1  # the strictest threshold accepts this share of the pool
+_N_THRESHOLDS = 40  # how many thresholds are tried
+_RISK_OF_START = 0.8  # the part of the risk that goes to the start, see ``accept_threshold``
+_ROUNDING = 1e-12  # a p-value may exceed its part of the risk by this much
 
 
 class Acceptance(NamedTuple):
@@ -31,10 +31,10 @@ class Acceptance(NamedTuple):
 
     threshold: float  #: accept rows of at least this confidence; infinite: none
     n_accepted: int  #: rows of the pool
-    n_audited: int  #: audited rows among them
-    n_wrong: int  #: of those
+    n_audited: int  #: audited rows among the accepted ones
+    n_wrong: int  #: accepted audited rows whose label is wrong
     error: float  #: at most this share of the accepted rows is wrong
-    level: float  #: with at least this probability
+    level: float  #: the probability, at least, that ``error`` holds
 
 
 def accept_threshold(
@@ -53,16 +53,18 @@ def accept_threshold(
 
     is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed
     shares of the pool, whatever the answers are. They are walked from strict to lax by the fallback
-    procedure (Wiens, 2003; the graphs of Bretz et al., 2009): each has its own part of the risk 1 -
-    level, and one that is passed hands what it had on to the next laxer one,
+    procedure (Wiens, 2003; the graphs of Bretz et al., 2009): each threshold has its own part v_t
+    of the risk 1 - level, and a threshold that is passed hands its risk alpha_t on to the next
+    laxer one,
 
     .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad
               \sum_t v_t = 1.
 
     The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the
     start: the strictest threshold with enough audited rows to be passed if all of them are right,
-    or all rows if none has enough. It counts only if all of them are right, unless no stricter
-    threshold has any audited row. The last fifth goes to accepting all rows.
+    or all rows if no threshold has enough. The start gets its four fifths only if all its audited
+    rows are right, or if no stricter threshold has any audited row. The last fifth goes to
+    accepting all rows.
 
     What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of
     the pool's rows from the returned threshold on is wrong, although the threshold was chosen with
@@ -73,20 +75,20 @@ def accept_threshold(
     to t. Each part belongs to one such t alone, so the chances of these events add up to 1 - level
     at most.
 
-    A larger error never accepts fewer rows, and nor does a right answer in place of a wrong one.
+    A larger error never accepts fewer rows. Neither does a right answer instead of a wrong one.
     Proof: p_t falls with the error and rises with w_t. A larger error may also move the start to a
     stricter threshold. Then the old start was passed with no wrong row, so the new one is passed
     too, and so are all thresholds between them. From there on, by induction, smaller p_t pass the
     same thresholds and more, each with an alpha_t at least as large.
 
-    What does not hold: ``n_wrong / n_audited`` and ``score`` of those rows, which are optimistic
-    because the threshold was chosen for them; and the best of several errors asked in turn: fix one
-    beforehand.
+    What does not hold: ``n_wrong / n_audited`` and ``score`` of the accepted rows are optimistic,
+    because the threshold was chosen by these rows. Nor does the best of several errors that were
+    tried in turn: fix one error beforehand.
 
     Parameters
     ----------
     confidence : array-like of shape (k,)
-        Of the audited rows, by a model that has not seen their labels.
+        Confidences of the audited rows, by a model that has not seen their labels.
     correct : array-like of shape (k,), bool
         Whether that model's predictions of them are right.
     pool : array-like of shape (n,), or ConfidenceHistogram
@@ -119,15 +121,18 @@ def accept_threshold(
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
     places = np.round((1 - shares) * rows.n).astype(int)
     thresholds = rows.smallest(np.minimum(places, rows.n - 1))
+    # Audited rows with at least the confidence of each threshold, and the wrong ones among them.
     order = np.argsort(-confidence, kind="stable")
-    n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,) from each on
-    n_wrong = np.append(0, np.cumsum(wrong[order]))[n_audited]  # (T,)
+    n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,)
+    n_wrong_of_first = np.append(0, np.cumsum(wrong[order]))  # of the 0, 1, ... surest audited rows
+    n_wrong = n_wrong_of_first[n_audited]  # (T,)
 
-    # Four fifths of the risk go to the strictest threshold that can be passed at all, if it is
-    # passed without a wrong row or no stricter one has an audited row; one fifth goes to all rows.
+    # Four fifths of the risk go to the start, the strictest threshold that can be passed at all,
+    # if it has no wrong row or no stricter threshold has an audited row. The rest goes to the last
+    # threshold, which accepts all rows.
     p_if_all_right = bdtr(0, n_audited[:-1], error)
     can_pass = p_if_all_right <= _RISK_OF_START * (1 - level) + _ROUNDING
-    start = int(np.argmax(np.append(can_pass, True)))
+    start = int(np.argmax(np.append(can_pass, True)))  # the first True; the last, if none can pass
     is_stricter = (n_audited > 0) & (n_audited < n_audited[start])
     risks = np.zeros(_N_THRESHOLDS)  # (T,) the v_t
     if n_wrong[start] == 0 or not is_stricter.any():
@@ -157,7 +162,7 @@ def accept_threshold(
 
 
 def nothing_accepted(error: float, level: float) -> Acceptance:
-    """Accept no row at an error."""
+    """Return the outcome in which no row can be accepted at an error."""
     return Acceptance(math.inf, 0, 0, 0, error, level)
 
 
@@ -167,9 +172,9 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
     Parameters
     ----------
     error : float
-        At most this share of the accepted rows is to be wrong.
+        The largest share of wrong rows allowed among the accepted ones.
     level : float, default=0.9
-        With at least this probability.
+        The probability with which the error should hold.
 
     Examples
     --------
@@ -180,26 +185,26 @@ def smallest_audit(error: float, level: float = 0.9) -> int:
 
 
 class Acceptor(NamedTuple):
-    """What is known of confidences and right labels, to accept rows at any error."""
+    """The confidences and audited labels by which rows are accepted at any error."""
 
     confidence: Array  # (k,) of the audited rows, skipped ones included
     correct: Mask  # (k,) False where skipped
-    # Of the rows that the audited ones were drawn from: it fixes the thresholds.
+    # Confidences of the rows that the audited ones were drawn from: they fix the thresholds.
     pool: ConfidenceHistogram
-    rest: ConfidenceHistogram  # of the rows of the table that nobody has answered
-    answered: ConfidenceHistogram  # of the rows that a person has answered
+    rest: ConfidenceHistogram  # confidences of the rows of the table that nobody has answered
+    answered: ConfidenceHistogram  # confidences of the rows that a person has answered
 
     @property
     def n_rows(self) -> int:
-        """Rows that the audited ones were drawn from."""
+        """Number of rows that the audited ones were drawn from."""
         return self.rest.n + self.answered.n
 
     def at(self, error: float) -> Acceptance:
         """Find the rows to accept at an error.
 
-        The proof of ``accept_threshold`` is about all rows that the audited ones were drawn from,
-        so all of them are counted. Among the rows that nobody has answered alone, the share of
-        wrong ones can be higher.
+        ``n_accepted`` counts answered rows too: the proof of ``accept_threshold`` is about all rows
+        that the audited ones were drawn from. Among the unanswered rows alone, the share of wrong
+        ones can be higher.
         """
         accepted = accept_threshold(self.confidence, self.correct, self.pool, error, LEVEL)
         threshold = accepted.threshold
@@ -208,7 +213,7 @@ class Acceptor(NamedTuple):
 
 
 def check_error(error: float | None, audit: Any) -> None:
-    """Refuse an error that is not a share, or that no audit can be held against."""
+    """Refuse an error that is not a share, or that was given without an audit."""
     if error is None:
         return
     if not isinstance(error, Real) or not 0 < error < 1:
@@ -224,13 +229,13 @@ def check_error(error: float | None, audit: Any) -> None:
 
 
 class ConfidenceHistogram(NamedTuple):
-    """How many rows have each confidence, by default in steps of a ten-thousandth.
+    """How many rows have each confidence.
 
-    In steps, it has the same size for any table.
+    Counted in steps of a ten-thousandth, the default, it has the same size for any table.
     """
 
-    counts: NDArray[np.int64]  # (m,) rows
-    values: Floats = np.arange(STEPS + 1) / STEPS  # (m,) their confidences, ascending
+    counts: NDArray[np.int64]  # (m,) number of rows with each confidence
+    values: Floats = np.arange(STEPS + 1) / STEPS  # (m,) the confidences, ascending
 
     @classmethod
     def of(cls, confidence: ArrayLike) -> ConfidenceHistogram:
@@ -245,7 +250,7 @@ class ConfidenceHistogram(NamedTuple):
 
     @classmethod
     def exact(cls, confidence: ArrayLike) -> ConfidenceHistogram:
-        """Count rows by their confidence as it is, which may be any number.
+        """Count rows by their confidence without rounding; it may be any number.
 
         >>> ConfidenceHistogram.exact([7, -1.5, 7]).smallest([0, 1])
         array([-1.5,  7. ])
@@ -263,7 +268,7 @@ class ConfidenceHistogram(NamedTuple):
         return self._replace(counts=self.counts + other.counts)
 
     def smallest(self, places: ArrayLike) -> Floats:
-        """Return the confidences at places from 0 on, if all were sorted.
+        """Return the confidences at places, from 0, in the ascending order of all rows.
 
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])

@@ -25,7 +25,7 @@ from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
-_NO_CLASS = {"", SKIPPED}  # texts of an answer that name no class
+_NO_CLASS = {"", SKIPPED}  # answers that name no class: none yet, and a skipped row
 
 
 class Annotators(NamedTuple):
@@ -41,7 +41,7 @@ class Annotators(NamedTuple):
 
     @property
     def differing(self) -> list[int]:
-        """Places at which they give different classes."""
+        """Places at which people give different classes."""
         classes_at: dict[int, set[str]] = {}
         for classes in self.classes:
             for place, text in classes.items():
@@ -50,16 +50,18 @@ class Annotators(NamedTuple):
 
     @property
     def counted(self) -> dict[int, str]:
-        """The answers that count, by place: those all agree on; other rows are skipped."""
+        """The joint answers, by place: a class if nobody named another one, or else skipped."""
         answer_at: dict[int, str] = {}
         for answers in self.answers:
             for place, text in answers.items():
-                if text not in _NO_CLASS or (text and place not in answer_at):
+                is_class = text not in _NO_CLASS
+                # Any class counts before SKIPPED; an empty answer does not count.
+                if is_class or (text and place not in answer_at):
                     answer_at[place] = text
         return {**answer_at, **dict.fromkeys(self.differing, SKIPPED)}
 
     def sentences(self) -> list[str]:
-        """Say how far they agree, and what becomes of rows on which they differ."""
+        """Say how far the people agree, and how rows on which they differ are counted."""
         sentences = []
         people = zip(self.names, self.classes, strict=True)
         for (first, first_classes), (second, second_classes) in combinations(people, 2):
@@ -94,17 +96,17 @@ class AuditAnswers:
 
     drawn: Ints  # (m,) row numbers in the table
     truth: Array  # (m,) the class that the person gave; None where the row was skipped
-    n_drawn: int  # rows drawn, those after the last answer included
-    # Classes that no label of the table has, and how many rows.
+    n_drawn: int  # rows drawn, including the rows after the last answer
+    # Classes that no label of the table has, with the number of rows of each.
     new_classes: dict[str, int] = field(default_factory=dict)
-    # What was set right or left out, a sentence each.
+    # What was corrected or left out, a sentence each.
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    # Whether the person was told when it was enough, so that limits must hold at any moment.
+    # Whether the annotator was told when to stop, so that limits must hold at any moment.
     stopped: bool = False
     # Columns that a person who judged labels could see; None: not known.
     columns_shown: tuple[str, ...] | None = None
-    # By judged column whose labels may be others than at the time of the draw: a sentence.
+    # A warning for each judged column whose labels may have changed since the draw.
     changed_labels: dict[str, str] = field(default_factory=dict)
     annotators: Annotators | None = None  # if several people answered
 
@@ -125,12 +127,12 @@ class AuditAnswers:
 
     @property
     def skipped(self) -> Mask:
-        """(m,) Rows without an answer: these can bias the figures."""
+        """(m,) Whether each row was skipped: skipped rows can bias the figures."""
         return np.array([answer is None for answer in self.truth.tolist()], dtype=bool)
 
     @property
     def rows(self) -> Ints:
-        """(k,) Row numbers of those with an answer."""
+        """(k,) Numbers of the rows with an answer."""
         return self.drawn[~self.skipped]
 
     @property
@@ -140,21 +142,21 @@ class AuditAnswers:
 
     @property
     def n_skipped(self) -> int:
-        """Rows before the last answer that have none."""
+        """Number of rows before the last answer that have none."""
         return int(self.skipped.sum())
 
     @property
     def n_left(self) -> int:
-        """Rows after the last answer: not reached yet, which biases nothing."""
+        """Number of rows after the last answer: not reached yet, which biases nothing."""
         return self.n_drawn - len(self.drawn)
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether a person who could look while labelling has not come to the end of the draw.
+        """Whether an annotator who is told when to stop has not answered all drawn rows.
 
-        Only limits that hold at any moment can be promised then. All other figures are those of a
-        number of rows that was fixed beforehand: if they decided when to stop, they would be wrong
-        more often than they say.
+        Only limits that hold at any moment can be promised then. All other figures suppose that the
+        number of rows was fixed beforehand: if the figures decide when to stop, they are wrong more
+        often than they say.
         """
         return self.stopped and self.n_left > 0
 
@@ -170,31 +172,31 @@ class AuditAnswers:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """Labels under test, of a column or of a model, and a person's answers for random rows."""
+    """Labels under test, by a column or a model, with a person's answers for random rows."""
 
     answers: AuditAnswers
-    # (m,) whether the label of each drawn row is right; False where it was skipped.
+    # (m,) whether the label of each drawn row is right; False where the row was skipped.
     correct: Mask
-    population: int  # rows of the table that these were drawn from
+    population: int  # rows of the table that the drawn rows come from
     level: float = 0.95  # of the intervals
-    classes: dict[Any, Score]  # the share of each class that is recognised
-    # What tells which rows can be accepted at an error; None: there is no confidence.
+    classes: dict[Any, Score]  # the recall of each class
+    # Finds the rows to accept at an error; None: the labels have no confidence.
     acceptor: Acceptor | None = None
     # The share of wrong labels allowed among those to accept, if one was asked for.
     error: float | None = None
 
     @cached_property
     def accuracy(self) -> Score:
-        """The promise: exact, or valid at any moment if the person was told when to stop."""
+        """The accuracy; its limits hold at any moment if the person was told when to stop."""
         skipped = self.answers.skipped
         stopped = self.answers.stopped
         return promised_score(self.correct, skipped, self.population, self.level, stopped=stopped)
 
     @cached_property
     def asked(self) -> Acceptance | None:
-        """What can be accepted at the error asked for.
+        """What can be accepted at the error asked for; None if no error was asked for.
 
-        It is nothing before the end of an audit that one may look at.
+        It is no row while the audit is unfinished.
         """
         if self.acceptor is None or self.error is None:
             return None
@@ -208,7 +210,7 @@ class Audit:
         return self.accepted_at(ERRORS)
 
     def accepted_at(self, errors: Sequence[float]) -> list[Acceptance]:
-        """Find what can be accepted at each error; the list is empty if that is not known (yet)."""
+        """Find what can be accepted at each error; return an empty list if that is not known."""
         if self.acceptor is None or self.answers.is_unfinished:
             return []
         return [self.acceptor.at(error) for error in errors]
@@ -226,11 +228,11 @@ def read_audit(
     *,
     chosen: str = RANDOM,
 ) -> AuditAnswers:
-    """Read the answers back and match them with the table they were drawn from.
+    """Read a sheet's answers and match them with the table that its rows were drawn from.
 
-    Answers that differ in nothing but case and white space are one class. What cannot be understood
-    is refused with a ``TableError``, and so are rows that were not ``chosen`` in the way that is
-    needed, at random or for doubt.
+    Answers that differ only in case and white space are one class. A sheet that cannot be
+    understood is refused with a ``TableError``, and so is a sheet whose rows were not ``chosen`` as
+    required: at random, or for doubt.
     """
     sheet = read_sheet(path)
     origin = origin_of(sheet)
@@ -278,8 +280,9 @@ def match_answers(
 
     ``others`` are further people's sheets.
     """
-    sheets = {person.path or person.name: person for person in [sheet, *others]}
-    if len(sheets) <= len(others):
+    all_sheets = [sheet, *others]
+    sheets = {person.path or person.name: person for person in all_sheets}
+    if len(sheets) < len(all_sheets):
         raise TableError(f"{sheet.name} was given twice; give each person's answers once.")
     rows_of_sheets = [sheet_rows(person, cells, target, chosen) for person in sheets.values()]
     rows = _join_rows(list(sheets.values()), rows_of_sheets)
@@ -327,7 +330,7 @@ def match_answers(
 
 
 def _join_rows(sheets: Sequence[Table], rows_of_sheets: Sequence[SheetRows]) -> SheetRows:
-    """Join the rows of several people's sheets, which must be of one draw."""
+    """Join the rows of several people's sheets; refuse sheets of different draws."""
     by_place: dict[int, SheetRow] = {}
     notes = list(sheets[0].notes)
     for sheet, rows in zip(sheets, rows_of_sheets, strict=True):
@@ -341,17 +344,17 @@ def _join_rows(sheets: Sequence[Table], rows_of_sheets: Sequence[SheetRows]) -> 
 
 
 def _classes_by_place(rows: SheetRows, class_of: Mapping[str, str]) -> dict[int, str]:
-    """Give the answer to each row as the class that it means."""
+    """Return the class that each answer means, by place in the draw."""
     return {place: class_of[row.answer] for place, row in rows.by_place.items()}
 
 
 def classes_meant(
     counts: Mapping[str, int], classes: Sequence[str], markers: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """Find the class that each answer means; say which answers are read as another text.
+    """Find the class that each answer means; note which answers are read as another text.
 
-    An answer is itself, or a known class that a spreadsheet may have retyped. Spellings of a new
-    class are one.
+    An answer means a known class, even if a spreadsheet retyped it; otherwise it names a new class.
+    Different spellings of a new class are one class.
 
     Parameters
     ----------
@@ -381,7 +384,7 @@ def classes_meant(
 
 
 def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:
-    """Find the class that an answer means, known or new, if any."""
+    """Find the class that an answer means, known or new; "" and SKIPPED mean no class."""
     if not answer:
         return ""
     typed = as_typed(answer)
@@ -397,7 +400,7 @@ def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) ->
 
 
 def _is_retyped(name: str, answer: str) -> bool:
-    """Tell whether an answer is a class in other letters, or another form of the same number."""
+    """Tell whether an answer is a class in other case, or another form of the same number."""
     if folded(name) == folded(answer):
         return True
     try:
@@ -407,7 +410,7 @@ def _is_retyped(name: str, answer: str) -> bool:
 
 
 def _warn_of_new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:
-    """Warn of a class that no label has, and of the label that it may be a slip for."""
+    """Warn of a class that no label has; name a similar class that may have been meant."""
     slip = "a slip"
     similar = get_close_matches(name, classes, n=1, cutoff=0.75)
     if similar:

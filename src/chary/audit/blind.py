@@ -17,21 +17,22 @@ from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
 from chary.tables.target import folded
 
-# Rows that are looked at, in blocks of neighbours: single rows take long to read.
+# How many rows are read, in blocks of neighbouring rows: single rows take long to read.
 _N_ROWS = 2_000
 _BLOCK = 100
-# Filled cells, and labels, from which anything can be concluded.
+# With fewer filled cells or labels, nothing is concluded.
 _FEWEST_ROWS = 20
-# Classes that are looked for in texts.
+# With more classes, texts are not searched for class names.
 _MOST_NAMED = 50
-# Share of the rows beyond the commonest label whose label must follow from the column.
+# A column reveals the labels if it tells this share of those that always guessing the commonest
+# label gets wrong.
 _REVEALED = 0.8
-# Share of the filled cells that name a class, in a column of classes.
+# A column holds classes if at least this share of its filled cells names one.
 _CLASS_CELLS = 0.9
-# Agreement beyond chance (kappa) with the labels from which a column of classes reveals them.
+# A column of classes reveals the labels from this agreement beyond chance (kappa) on.
 _KAPPA = 0.2
 
-# Words in names of columns that a labeller wrote, whatever their cells look like.
+# Words in the names of columns that a labeller wrote, whatever the cells look like.
 _LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}  # anywhere in the name
 _OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at its end
 # Words for whatever a column holds: "Type_of_Breach" and "Entity_Type" are not related.
@@ -47,28 +48,29 @@ _GENERIC = {
     "type",
     "value",
 }
-# Letters of a word that relates two columns: "is" or "of" does not.
+# A word relates two columns only if it has this many letters: "is" or "of" does not.
 _SHORTEST_WORD = 3
-# Columns with a word from which on it says what the table is about, not where the labels are from.
+# A word in the names of this many columns is common: it says what the table is about, not where
+# the labels come from.
 _COMMON_WORD = 3
-# Different values of a column that may hold labels.
+# A column with more different values than this holds no labels.
 _MOST_LABELS = 20
 
 
 def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
-    """Find the columns that a person who answers must not see.
+    """Find the columns that an annotator must not see.
 
-    Returns two lists. The first are the columns under test, their confidence, and those that the
-    user said to hide. The second are those that give the labels away, but for those that the user
-    said to show:
+    Returns two lists. The first holds the columns under test, their confidence, and the columns
+    that the user chose to hide. The second holds the columns that give the labels away, except
+    columns that the user chose to show:
 
     - columns whose name says that a labeller wrote them (``llm_reason``, ``vendor_label``);
-    - columns that share a rare word with the name of the judged one and may hold labels or a
+    - columns whose name shares a rare word with the judged column's and that may hold labels or a
       confidence (``sentiment_score`` beside ``sentiment``);
-    - columns from whose cells the label follows, in up to 2,000 rows: those that hold the same
-      classes and mostly agree with it, those of which each value goes with one label, and texts
-      that name it. A column of measurements is none of them: a rule may be made of it, and a
-      person needs it, too.
+    - columns whose cells tell the label, in a sample of up to 2,000 rows: columns of the same
+      classes that mostly agree with the labels, columns in which each value goes with one label,
+      and texts that name the label. Columns of measurements are not hidden, even if the labels were
+      made from them by a rule: a person needs them, too.
     """
     source = tested.source
     options = tested.options
@@ -157,11 +159,11 @@ def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str
 
 
 def _agreement(class_rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> float:
-    r"""Compute the agreement beyond chance of the filled cells of a column with the labels.
+    r"""Compute how far a column of classes agrees with the labels, beyond chance.
 
     It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`, over the filled cells, with the label
-    shares of all rows in the agreement by chance, :math:`p_e`: so a column that names one class
-    where it is filled counts, too.
+    shares of all rows in the agreement by chance, :math:`p_e`. So a column whose filled cells all
+    name one class can agree beyond chance, too.
     """
     counts = Counter(labels)
     observed = sum(cell == label for cell, label in class_rows) / len(class_rows)
@@ -172,7 +174,7 @@ def _agreement(class_rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> 
 
 
 def _tells_label(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> bool:
-    """Tell whether most labels beyond the commonest follow from the cells, or are named in them."""
+    """Tell whether the cells tell far more labels than guessing the commonest one would."""
     label_counts = Counter(label for _, label in rows)
     commonest_share = max(label_counts.values()) / len(rows)
     if commonest_share >= 1:
@@ -182,14 +184,14 @@ def _tells_label(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> boo
 
 
 def _count_following(rows: Sequence[tuple[str, str]]) -> int:
-    """Count the rows whose label most other rows with the same cell have."""
+    """Count the rows with the commonest label among the rows with the same cell."""
     labels_by_cell: dict[str, Counter[str]] = defaultdict(Counter)
     for text, label in rows:
         labels_by_cell[text][label] += 1
     n_rows = 0
     for label_counts in labels_by_cell.values():
         most, second, *_ = [*sorted(label_counts.values(), reverse=True), 0]
-        # A cell that no other row has tells nothing.
+        # A lead of one row may be the row's own: a cell that no other row has tells nothing.
         if most > second + 1:
             n_rows += most
     return n_rows
@@ -199,7 +201,7 @@ def _count_named(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> int
     """Count the rows whose text names their label, and no other class."""
     if len(classes) > _MOST_NAMED:
         return 0
-    # Spaces around the words of a text and of a class make sure that whole words match.
+    # Phrases begin and end with a space, so that only whole words match.
     phrases = {name: _phrase(name) for name in classes}
     n_rows = 0
     for (text, label), n_same in Counter(rows).items():
@@ -207,7 +209,7 @@ def _count_named(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> int
         named = [
             name
             for name, phrase in phrases.items()
-            if phrase in phrase_of_text and len(phrase) >= _SHORTEST_WORD + 2
+            if phrase in phrase_of_text and len(phrase.strip()) >= _SHORTEST_WORD
         ]
         if named == [label]:
             n_rows += n_same

@@ -26,7 +26,8 @@ from chary.audit.sheet import (
 from chary.tables.source import read_table
 from chary.tables.table import TableError
 
-# Keeps the numbers apart from those that a table or a model is made of with the same seed.
+# Second part of the seed ("audit" in ASCII): it makes the random numbers differ from those that
+# other code draws with the same seed.
 _AUDIT = 0x6175646974
 
 
@@ -34,16 +35,16 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     """Draw k unlabelled rows uniformly at random, without replacement, in random order.
 
     Every row of the table, labelled or not, has a random number that depends on the seed and its
-    place alone; the draw is the k unlabelled rows of the smallest, in their order. So for one table
-    and one seed draws are nested: the first 30 of a draw of 60 are the draw of 30. They go on, too:
-    with the 30 rows marked as labelled, the draw of 30 more is the second half of that draw of 60.
-    Rows drawn with another seed, or by an older version, can be enlarged in the same way and stay a
-    random draw. The numbers are the same on every machine.
+    place alone; the draw is the k unlabelled rows with the smallest numbers, in ascending order of
+    these. So for one table and one seed draws are nested: the first 30 rows of a draw of 60 are the
+    draw of 30. A draw can also be continued: with the 30 rows marked as labelled, a draw of 30 more
+    is the second half of the draw of 60. A draw with another seed, or by an older version, can be
+    enlarged in the same way and stays random. The numbers are the same on every machine.
 
     Parameters
     ----------
     labeled : array-like of shape (n,), bool
-        Where a label was given; all False to draw from all rows.
+        Whether each row has a label; all False to draw from all rows.
     k : int
         How many rows a person will label.
     random_state : None, int, RandomState or Generator
@@ -71,7 +72,7 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     if not isinstance(random_state, (int, np.integer)):
         random_state = np.random.default_rng(random_state).integers(2**63)
 
-    # Raw 64-bit numbers stay the same over versions of NumPy, as those of its samplers need not.
+    # Raw 64-bit numbers are the same in every version of NumPy; those of its samplers may change.
     numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
     ranks = np.asarray(numbers.random_raw(len(labeled)), dtype=np.uint64)
     rows = np.flatnonzero(~labeled)
@@ -82,12 +83,12 @@ class DrawnSheet(NamedTuple):
     """A sheet that was written."""
 
     n_drawn: int
-    n_new: int  # rows that were not in it before
+    n_new: int  # rows that were not on the sheet before
     n_answered: int  # rows that had an answer before, and keep it
-    enlarged: bool  # whether it was there already
+    enlarged: bool  # whether the sheet existed and was enlarged
     hidden: tuple[str, ...] = ()  # columns left out because they give the labels under test away
-    shown: tuple[str, ...] = ()  # columns that are on it, if labels are to be judged
-    copy: str | None = None  # where the sheet that it replaces is kept, if that held answers
+    shown: tuple[str, ...] = ()  # columns that are on the sheet, if labels are to be judged
+    copy: str | None = None  # path of the copy of a replaced sheet that held answers
 
 
 def draw_sheet(
@@ -99,11 +100,10 @@ def draw_sheet(
     force: bool = False,
     discard_answers: bool = False,
 ) -> DrawnSheet:
-    """Draw rows at random for a person to label, or enlarge the smaller sheet that is there.
+    """Draw rows at random for a person to label, or enlarge an existing smaller sheet.
 
-    Answers that are there stay: for one table and seed the first rows of a large draw are the small
-    one, and rows added to those of another draw are random among the rest, so that all together are
-    a random draw in any case.
+    An enlarged sheet keeps its rows and answers. All its rows together are a random draw: the added
+    rows are random among the rows that were not drawn before.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def draw_sheet(
     pool : DrawPool
         From ``unlabelled_rows``.
     k : int
-        Rows of the sheet in the end.
+        Rows of the sheet in the end, earlier ones included.
     seed : int, default=None
-        None: that of the sheet that is there, or 0.
+        None: the seed of the existing sheet, or 0.
     force : bool, default=False
-        Whether to draw anew in place of what is there; a sheet that holds answers is refused.
+        Whether to replace an existing sheet by a new draw; a sheet that holds answers is refused.
     discard_answers : bool, default=False
-        Whether to draw anew even in place of a sheet that holds answers, of which a copy is kept.
+        Whether to replace even a sheet that holds answers; a copy of it is kept.
     """
     n_open = len(pool.closed) - int(np.count_nonzero(pool.closed))
     if not 2 <= k <= n_open:
@@ -132,7 +132,7 @@ def draw_sheet(
         if Path(path).exists() and not draw_anew:
             return _enlarge(path, pool, k, seed)
         if not discard_answers:
-            refuse_to_lose_answers(path, target, "audit")
+            refuse_to_lose_answers(path, target, use_as="audit")
 
         rows = draw(pool.closed, k, seed or 0)
         copy = keep_copy(path, target)
@@ -143,7 +143,7 @@ def draw_sheet(
 
 
 def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | None) -> DrawnSheet:
-    """Add rows to the sheet that is there; if that cannot be, leave it and say why."""
+    """Add rows to an existing sheet; if that is impossible, leave it alone and say why."""
     target = pool.origin.target
     try:
         sheet = read_sheet(path)
@@ -168,12 +168,12 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
 
     new_rows = np.empty(0, dtype=np.intp)
     if n_new:
-        # The draw goes on where it stopped: the rows that are there are left out.
+        # The draw goes on where it stopped: the rows of the sheet are left out.
         closed = pool.closed.copy()
         closed[[row.number for row in earlier_rows.by_place.values()]] = True
         new_rows = draw(closed, n_new, earlier.seed or 0)
-    # The labels are those of the first draw: what an older sheet does not say, more rows cannot
-    # tell.
+    # The digests stay those of the first draw, even if an older sheet has none: today's labels may
+    # have changed since.
     origin = pool.origin._replace(
         seed=earlier.seed, stopped_when_enough=earlier.stopped_when_enough, digests=earlier.digests
     )
@@ -185,13 +185,14 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
 
 
 def _has_same_labels(earlier: SheetOrigin, origin: SheetOrigin) -> bool:
-    """Tell whether a sheet was drawn for the labels of now; an older one has no digests."""
+    """Tell whether a sheet was drawn for the present labels, as far as an older sheet tells."""
+    # A sheet of an older version has no digests.
     same_columns = (earlier.unlabeled, earlier.judged) == (origin.unlabeled, origin.judged)
     return same_columns and earlier.digests in ({}, origin.digests)
 
 
 def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> TableError:
-    """Say why a sheet is not enlarged, how many answers it holds, and what replaces it."""
+    """Say why a sheet is not enlarged, and which option replaces it; return the error."""
     n_answers = count_answers(path, target)
     if n_answers:
         return TableError(
@@ -212,8 +213,9 @@ def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> Tabl
 def count_answers(path: str | os.PathLike[str], target: str) -> int:
     """Count the rows of a sheet that a person has answered or skipped.
 
-    The answers are in the column that the sheet names, or in ``target`` if it names none any more.
-    A table that is no sheet holds none; a file that cannot be read may hold some, and is refused.
+    The answers are in the column that the sheet names, or in ``target`` if the sheet has lost that
+    name. A table without this column holds no answers. A file that cannot be read is refused: it
+    may hold some.
     """
     if not os.path.isfile(path):
         return 0
@@ -233,7 +235,7 @@ def count_answers(path: str | os.PathLike[str], target: str) -> int:
 
 
 def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: str) -> None:
-    """Refuse to write over a sheet that holds answers; ``use_as`` is the parameter for it."""
+    """Refuse to overwrite a sheet that holds answers; ``use_as`` names the parameter to pass it."""
     n_answers = count_answers(path, target)
     if n_answers:
         raise TableError(
@@ -249,8 +251,8 @@ def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: st
 def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
     """Copy a sheet that holds answers before it is replaced; return where the copy is.
 
-    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free:
-    it is sorted beside its sheet, and known by its ending as a file that chary wrote.
+    The copy of ``t.judge.csv`` is ``t.discarded-1.judge.csv``, or the first such name that is free.
+    So it is listed beside the sheet, and its ending shows that chary wrote it.
     """
     if not count_answers(path, target):
         return None

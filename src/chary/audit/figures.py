@@ -3,7 +3,7 @@
 The labels may come from a model, rules or a colleague. They are fixed, and the audited rows were
 drawn uniformly at random from all rows that carry them, so that every interval here is exact: it
 covers the truth at least as often as it says, at any size, whatever the bias of the labels that a
-model was trained on. If rows were skipped it covers whatever a person would have said of them.
+model was trained on. Skipped rows widen an interval, so that it holds whatever they are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from chary.audit.intervals import (
 
 # A balanced accuracy, or one of a slice, is given from this many audited rows on.
 MIN_PER_CLASS = 5
-# Of a difference: the part of the risk that goes into the number of rows on which the two differ.
+# For a difference: the part of the risk spent on U, the number of rows on which exactly one of the
+# two labellings is right; see ``difference``.
 _RISK_OF_COUNT = 0.2
 
 
@@ -39,10 +40,10 @@ class Score(NamedTuple):
 
     correct: int  #: audited rows that are right
     n: int  #: audited rows, skipped ones included
-    low: float  #: the interval of the share that is right
-    high: float  #: and its upper limit
+    low: float  #: lower limit of the share that is right, of all rows
+    high: float  #: upper limit of that share
     level: float  #: of the interval: 0.95 is 95 %
-    #: The share that is right at least, at the same level; None: nobody asked.
+    #: One-sided lower limit of the share that is right, at the same level; None: not computed.
     at_least: float | None = None
 
     @property
@@ -64,9 +65,9 @@ def score(
 ) -> Score:
     """Compute the share of right rows in an audit, with its exact interval.
 
-    Rows that were drawn and skipped count as wrong, in the share and in the lower limit; the upper
-    one supposes them right, so that the interval holds whatever they are. With the size of the pool
-    they were drawn from it is narrower (``interval``).
+    Skipped rows count as wrong in the share and the lower limit, and as right in the upper limit,
+    so that the interval holds whatever they are. The interval is narrower if the size of the pool
+    is given (see ``interval``).
 
     Parameters
     ----------
@@ -77,9 +78,9 @@ def score(
     skipped : int, default=0
         Rows that were drawn and not answered.
     population : int, default=None
-        Rows that they were drawn from. None: any number.
+        Rows that the audited ones were drawn from. None: any number.
     prior : tuple of two numbers, default=(3, 1)
-        Where the interval is narrow, as in ``interval``.
+        The shares for which the interval is narrow, as in ``interval``.
 
     Examples
     --------
@@ -98,10 +99,11 @@ def score(
 def promised_score(
     correct: Mask, skipped: Mask, population: int, level: float = 0.95, *, stopped: bool = False
 ) -> Score:
-    """Compute the share of right rows as it can be promised, from rows in the order of the draw.
+    """Compute the share of right rows, with limits that allow for when the person stopped.
 
-    The interval is exact for an audit of a size that was planned; if the person was ``stopped``,
-    told when it was enough, it is that of ``sequence``, which holds at any moment.
+    Rows are in the order of the draw. If the number of rows was planned, the interval is exact. If
+    the person was told when to stop (``stopped``), it is the interval of ``sequence``, which holds
+    at any moment.
     """
     planned = score(correct[~skipped], level, skipped=int(skipped.sum()), population=population)
     if not stopped:
@@ -115,15 +117,15 @@ class Share(NamedTuple):
 
     seen: int  #: audited rows of the class
     n: int  #: audited rows, skipped ones included
-    low: int  #: rows of the table: at least
-    high: int  #: and at most
+    low: int  #: lower limit of the rows of the table that are of the class
+    high: int  #: upper limit of these rows
     labelled: int  #: rows of the table that carry the label
     population: int  #: rows of the table
     level: float  #: of the interval
 
     @property
     def off(self) -> tuple[float, float]:
-        """By how much the share of the label is too high: at least, at most. Below 0: too low."""
+        """Limits of the share of the label less the share of the class; below 0: too few labels."""
         fewest = self.labelled - self.high
         most = self.labelled - self.low
         return fewest / self.population, most / self.population
@@ -136,9 +138,9 @@ class ClassJudgement(NamedTuple):
     """
 
     share: Share  #: how many rows of the table are of the class
-    #: Of the rows that carry the label, how many are of the class; None: none was audited.
+    #: Of the rows that carry the label, how many are of the class; None: no such row was audited.
     precision: Score | None
-    #: Of the rows of the class, how many carry the label; None: none was audited.
+    #: Of the rows of the class, how many carry the label; None: no such row was audited.
     recall: Score | None
 
 
@@ -146,10 +148,10 @@ class ClassJudgement(NamedTuple):
 class Judgement:
     """The outcome of ``judge_labels``."""
 
-    #: The promise: skipped rows are wrong for ``share`` and ``low``, right for ``high``.
+    #: Skipped rows count as wrong in ``share`` and ``low``, and as right in ``high``.
     accuracy: Score
-    classes: dict[Any, ClassJudgement]  #: all that were seen, of labels or answers
-    #: (answer, label): rows on which the two differ, most frequent first.
+    classes: dict[Any, ClassJudgement]  #: by class that a label or an answer names
+    #: Wrong rows by (answer, label), most frequent first.
     confusions: dict[tuple[Any, Any], int]
     #: Agreement of labels and answers beyond chance; None if there is one class alone.
     kappa: float | None
@@ -165,25 +167,25 @@ def judge_labels(
 ) -> Judgement:
     """Hold fixed labels against the answers of an audit.
 
-    - accuracy: ``interval`` of the right rows among N, finite;
-    - precision of a label: the audited rows that carry it are a random sample of the rows that do,
-      whose number is known: ``interval`` among those. Recall of a class: the audited rows of the
-      class are a random sample of its rows, whose number is not known: ``interval`` of a pool of
-      any size. Nothing is expected of either;
-    - shares: ``count_interval`` of the answers among N, never the counts of the labels;
-    - skipped rows: each limit is the worst over all they could have been.
+    - accuracy: ``interval`` of the right rows, in a pool of the table's N rows;
+    - precision of a label: the audited rows with the label are a random sample of all rows with it,
+      whose number is known: ``interval`` in a pool of that size, with a neutral prior;
+    - recall of a class: the audited rows of the class are a random sample of its rows, whose number
+      is not known: ``interval`` in a pool of any size, with a neutral prior;
+    - shares: ``count_interval`` of the answers among N rows, never the counts of the labels;
+    - skipped rows: each limit is the worst over all classes that they could have.
 
     Parameters
     ----------
     truth : array-like of shape (k,)
-        What the person said of each audited row; anything where it was skipped.
+        The person's answer for each audited row; ignored for skipped rows.
     labels : array-like of shape (k,)
-        The labels under test of the same rows, None for a row without label, which is never right.
+        The labels under test of the same rows; None for a row without label, which is never right.
     counts : mapping of label to number of rows
-        Of the whole table, all labels under test.
+        All labels under test, in the whole table.
     skipped : array-like of shape (k,), bool, default=None
     level : float, default=0.95
-        Of each interval for itself.
+        Of each single interval.
 
     Examples
     --------
@@ -240,11 +242,11 @@ def class_scores(
     *,
     skipped: ArrayLike = (),
 ) -> dict[Any, Score]:
-    """Compute for each class the share of its audited rows that were recognised.
+    """Compute the recall of each class: the share of its audited rows that were recognised.
 
     Its interval is exact because the audited rows of a class are a random sample of its rows.
-    Classes without an audited row are left out: nothing is known of them. With the arguments
-    exchanged, it is the share of right rows among those predicted as each class.
+    Classes without an audited row are left out: nothing is known of them. With ``y_true`` and
+    ``y_pred`` exchanged, it computes the precision instead.
 
     Parameters
     ----------
@@ -252,9 +254,9 @@ def class_scores(
     classes : sequence
     level : float, default=0.95
     skipped : array-like, default=()
-        What was predicted of rows that were drawn and that nobody answered. For the lower limit
-        those predicted as another class are of this class and missed; for the upper one those
-        predicted as this class are recognised.
+        Predictions for the rows that were drawn and skipped. The lower limit of a class supposes
+        that all skipped rows predicted as another class are of this class; the upper limit, that
+        all skipped rows predicted as this class are.
 
     Examples
     --------
@@ -285,10 +287,10 @@ def class_scores(
 
 
 def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, float, float] | None:
-    r"""Compute the balanced accuracy and its interval, if no class has too few rows.
+    r"""Compute the balanced accuracy and its limits; return None if a class has too few rows.
 
-    It is the mean of the classes' shares. The exact limits l_c, u_c of the C classes' shares p_c
-    are joined as independent errors (Zou and Donner, 2008). That is close, not exact: for two
+    It is the mean of the classes' recalls p_c. The exact limits l_c, u_c of these C recalls are
+    joined as independent errors (Zou and Donner, 2008). That is close, not exact: for two
     classes and a level of 95 % it covers the truth in 96 % of cases on average and in 93 % at the
     worst accuracies.
 
@@ -300,7 +302,8 @@ def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, flo
     scores : dict of Score
         From ``class_scores``.
     n_classes : int
-        How many classes there are, those without an audited row included. Every class needs five.
+        How many classes there are, including those without an audited row. Every class needs five
+        audited rows.
     """
     if len(scores) < n_classes:
         return None
@@ -321,7 +324,7 @@ class Slice(NamedTuple):
 
     population: int  #: rows of the table
     n: int  #: audited rows, skipped ones included
-    #: Its interval holds together with those of all other slices; None: too few rows to say.
+    #: The intervals of all slices hold together; None: too few audited rows.
     score: Score | None
 
 
@@ -336,23 +339,23 @@ def slice_scores(
 ) -> dict[Any, Slice]:
     """Compute the accuracy in each slice of a table, corrected for looking at all of them.
 
-    The audited rows of a slice are a random sample of its rows, so its interval is exact at 1 - (1
-    - level) / m, and all m slices of at least five audited rows hold theirs together with
-    probability ``level`` (Bonferroni). Which slices those are depends on the draw, not on the
-    answers.
+    The audited rows of a slice are a random sample of its rows, so its interval is exact. For each
+    of the m slices with at least five audited rows, the interval is taken at the level 1 - (1 -
+    level) / m, so all m intervals hold together with probability ``level`` (Bonferroni). Which
+    slices have five audited rows depends on the draw, not on the answers.
 
     Parameters
     ----------
     correct : array-like of shape (k,), bool
-        Of the audited rows; anything where skipped.
+        Whether each audited row is right; ignored for skipped rows.
     slices : array-like of shape (k,)
-        The value that each has in the column.
+        The value of each audited row in the column.
     counts : mapping of value to number of rows
-        Of the whole table, the values that no audited row has included.
+        In the whole table, including values that no audited row has.
     skipped : array-like of shape (k,), bool, default=None
     level : float, default=0.95
     n_columns : int, default=1
-        Columns that are looked at in this way: all of their slices hold together.
+        How many columns are sliced in this way: the intervals of all their slices hold together.
 
     Examples
     --------
@@ -382,7 +385,7 @@ class Comparison(NamedTuple):
 
     only_first: int  #: answered rows that the first alone gets right
     only_second: int  #: answered rows that the second alone gets right
-    #: Exact and two-sided, of the two erring equally often; with skipped rows the largest possible.
+    #: Exact, two-sided, against "both err equally often"; the largest that skipped rows allow.
     p_value: float
     n_skipped: int = 0  #: skipped rows on which either might be right alone
 
@@ -392,10 +395,10 @@ def compare(
 ) -> Comparison:
     """Test whether two models err equally often, by the rows on which exactly one is right.
 
-    It is McNemar's exact test. Nobody knows which of the two is right on a skipped row, so the
-    p-value is the largest over all that the skipped rows may be: the one at which as many of them
-    as needed speak for the model that is behind. A small p-value names the better model whatever
-    the skipped rows are.
+    It is McNemar's exact test. On a skipped row, either model may be right, so the p-value is the
+    largest that any answers for the skipped rows would give: just as many of them as are needed to
+    draw level count for the model that is behind. So a small p-value names the better model
+    whatever the skipped rows are.
 
     Parameters
     ----------
@@ -424,7 +427,7 @@ def compare(
     only_second = int(np.sum(second & ~first))
     n_skipped = int(np.sum(is_skipped))
 
-    # Worst case: skipped rows speak for the one behind until both are level.
+    # Worst case: skipped rows count for the model that is behind until both are level.
     more = max(only_first, only_second)
     fewer = min(more, min(only_first, only_second) + n_skipped)
     p_value = 1.0
@@ -436,10 +439,10 @@ def compare(
 class Difference(NamedTuple):
     """How much more often one labelling is right than another, on all rows."""
 
-    #: In the audit: the share of rows that the first alone gets right, less that of the second.
+    #: Share of drawn rows that only the first has right, less the share only the second has right.
     share: float
-    low: float  #: lower limit of the interval, for all rows
-    high: float  #: and the upper one
+    low: float  #: lower limit of the difference on all rows
+    high: float  #: upper limit of the difference on all rows
     level: float  #: of the interval
     comparison: Comparison  #: the exact paired test of no difference
 
@@ -454,20 +457,20 @@ def difference(
 ) -> Difference:
     r"""Compute by how much one labelling is more accurate than another, on the same audit.
 
-    The interval holds at any size. Of N rows exactly one of the two is right on U; of these, the
-    first on a share q. The difference is
+    The interval holds at any size. Of N rows, U are rows on which exactly one of the two is right;
+    q is the share of these U rows on which it is the first. The difference is
 
     .. math:: \frac{U}{N} (2 q - 1).
 
-    U has its exact interval at 1 - (1 - level) / 5. The drawn rows among those U are a random
-    sample of them, so q has its own, at 1 - 4 (1 - level) / 5. Both hold together with probability
-    ``level``, and the difference lies between the least and the most that they allow.
+    U has an exact interval at the level 1 - (1 - level) / 5. The drawn rows among these U are a
+    random sample of them, so q has an exact interval, too, at the level 1 - 4 (1 - level) / 5. Both
+    hold together with probability ``level``; then the difference lies between the least and the
+    most that they allow.
 
-    A skipped row may be one that the first alone has right, one that the second alone has right, or
-    neither. Each limit is the worst over all of these, so the interval holds whatever the skipped
-    rows are. Limits of q grow with the rows that the first alone has right, so the lowest limit is
-    found with 0, 1, ... of the skipped rows right by the second alone, and the highest with as many
-    right by the first alone.
+    On a skipped row, the first alone may be right, or the second alone, or neither. Each limit is
+    the worst over all these cases, so the interval holds whatever the skipped rows are. For the
+    lower limit it is enough to try 0, 1, ... skipped rows on which the second alone is right, and
+    for the upper limit the first alone: limits of q grow with the rows that the first has right.
 
     Parameters
     ----------
@@ -497,7 +500,7 @@ def difference(
     n = np.size(first_correct)
     low = 1.0
     high = -1.0
-    for n_more in range(comparison.n_skipped + 1):
+    for n_more in range(comparison.n_skipped + 1):  # skipped rows that one alone has right
         low = min(low, _difference_limits(b, c + n_more, n, population, level)[0])
         high = max(high, _difference_limits(b + n_more, c, n, population, level)[1])
     return Difference((b - c) / n, low, high, level, comparison)
@@ -506,7 +509,7 @@ def difference(
 def _difference_limits(
     b: int, c: int, n: int, population: int, level: float
 ) -> tuple[float, float]:
-    """Compute limits of a difference if, of n rows, b speak for the first and c for the second."""
+    """Compute limits of a difference: of n rows, only the first has b right, the second c."""
     risk = 1 - level
     fewest, most = count_interval(b + c, n, population, 1 - _RISK_OF_COUNT * risk)  # of U
     low_share = 0.0  # limits of q
@@ -516,7 +519,8 @@ def _difference_limits(
         share_level = 1 - (1 - _RISK_OF_COUNT) * risk
         low_share, high_share = interval(b, b + c, pool, share_level, prior=NEUTRAL)
 
-    # A difference is the farther from 0 the more rows the two differ on.
+    # The more rows the two differ on (U), the farther from 0 is the difference: the lower limit
+    # takes the largest U if it is negative, and the smallest if not; the upper limit conversely.
     low = 2 * low_share - 1
     high = 2 * high_share - 1
     low *= most if low < 0 else fewest
@@ -533,11 +537,11 @@ def kappa(counts: ArrayLike) -> float | None:
     Parameters
     ----------
     counts : array-like of shape (C, C)
-        Rows by the class that the first gave, and by the one that the second gave.
+        Number of rows by class of the first labelling (axis 0) and of the second (axis 1).
 
     Returns
     -------
-    float, or None if both gave one and the same class, which says nothing.
+    float, or None if both gave the same single class to all rows, which says nothing.
 
     Examples
     --------
@@ -558,7 +562,7 @@ def pair_counts(
     names: Sequence[Any],
     weights: Iterable[int] = repeat(1),
 ) -> NDArray[np.int64]:
-    """Count pairs of names, one of the first and one of the second; other values are left out.
+    """Count the pairs of a name in ``first`` and one in ``second``; skip values not in ``names``.
 
     Returns
     -------
@@ -575,7 +579,7 @@ def pair_counts(
 def _score_of(
     is_right: Mask, rows: Mask, is_skipped: Mask, population: int, level: float
 ) -> Score | None:
-    """Score rows, skipped ones included, with nothing expected; return None without any row."""
+    """Score the audited ``rows`` with a neutral prior; return None if there are none."""
     if not rows.any():
         return None
     n_skipped = int((rows & is_skipped).sum())

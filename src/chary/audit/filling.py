@@ -1,4 +1,4 @@
-"""Filling in an audit sheet row by row, while others may do so too, and when it is enough.
+"""Filling in an audit sheet row by row, several people at once, and when to stop.
 
 Several may fill in one sheet at once: a page in the browser, a terminal, a spreadsheet. Before
 every answer the file is read again if it was changed, so that nobody's answer is overwritten, and
@@ -28,16 +28,16 @@ from chary.tables.formats.files import state_of
 from chary.tables.table import Table, TableError
 from chary.tables.target import folded
 
-# One for each class, in the terminal and on the page; u, s, n and q undo, skip, name a class and
-# quit.
+# Keys that choose a class, in the terminal and in the browser. The missing letters have other uses:
+# u undoes, s skips, n names a class, q quits.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
-# Answers between two looks at the interval: after one, it would tell whether the answer agreed with
-# the label.
+# The interval is shown again after this many answers. If it were shown after each, its move would
+# tell the annotator whether the answer agreed with the label.
 LOOKS = 5
 
 
 class AnsweredElsewhereError(TableError):
-    """A row has another answer by now than the person who answers it has seen."""
+    """A row has another answer by now than the annotator has seen."""
 
 
 class Filling:
@@ -48,16 +48,16 @@ class Filling:
     Parameters
     ----------
     path : path
-        Of a sheet of ``draw_sheet``.
+        Of a sheet that ``draw_sheet`` wrote.
 
     Attributes
     ----------
     sheet : Table
-        As it was read last.
+        The sheet as it was last read.
     origin : SheetOrigin
     rows : list of SheetRow
     answers : list of str
-        By row; empty where there is none, ``"?"`` where it was skipped.
+        By row; empty for a row without an answer, ``"?"`` for a skipped row.
     """
 
     sheet: Table
@@ -69,7 +69,7 @@ class Filling:
 
     @property
     def fields(self) -> list[str]:
-        """The columns that tell a person about a row; a model's opinion is none of them."""
+        """The columns that tell a person about a row, without a model's opinion."""
         return [
             name
             for name in self.sheet.frame.columns
@@ -118,18 +118,18 @@ class Filling:
     ) -> None:
         """Write an answer; an empty one takes it back.
 
-        Nothing is written if somebody has answered otherwise meanwhile, or if another sheet is in
-        its place.
+        ``AnsweredElsewhereError`` is raised, and nothing written, if the row has another answer by
+        now, or if the file holds another sheet by now.
 
         Parameters
         ----------
         place : int
-            Of the row in the sheet.
+            Place of the row in the sheet, from 1.
         text : str
         expected : str, default=None
             The answer that the person has seen. None: any.
         number : int, default=None
-            Of the row in the table. None: any.
+            Number of the row in the table, from 0. None: any.
         """
         text = text.strip()
         with sole_writer(self.path):
@@ -141,7 +141,7 @@ class Filling:
                     f"{self.path.name} is another sheet by now; look again."
                 )
             present = self.answers[place - 1]
-            # The same answer may come twice if its receipt was lost.
+            # The browser sends an answer again if the reply was lost.
             if present == text:
                 return
             if expected is not None and present != expected.strip():
@@ -154,7 +154,7 @@ class Filling:
             self._write(self.sheet, answers)
 
     def mark_stopping(self) -> None:
-        """Record on the sheet that the annotator is told when it is enough."""
+        """Record on the sheet that the annotator is told when to stop."""
         with sole_writer(self.path):
             self.refresh()
             if not self.origin.stopped_when_enough:
@@ -170,7 +170,7 @@ class Filling:
         return self.rows[place - 1]
 
     def _read(self) -> None:
-        """Read the file."""
+        """Read the sheet, its origin, rows and answers from the file."""
         self._state = state_of(self.path)
         self.sheet = read_sheet(self.path)
         self.origin = origin_of(self.sheet)
@@ -180,9 +180,9 @@ class Filling:
         self.answers = [as_typed(row.answer) for row in self.rows]
 
     def _write(self, sheet: Table, answers: list[str]) -> None:
-        """Write the answers into the file, and only then remember them.
+        """Write the answers into the file, and only then change the attributes.
 
-        An answer that a full disk refuses was never given.
+        So an answer that cannot be written, as on a full disk, does not seem saved.
         """
         target = self.origin.target
         cells = sheet.frame[target].cast(pl.String).to_list()
@@ -194,7 +194,7 @@ class Filling:
         sheet = replace(sheet, frame=sheet.frame.with_columns(column[target]))
         with atomic_rewrite(self.path) as stream:
             write_table(sheet, {}, stream)
-        # The sheet is remembered as it is on the disk, with the answers of others.
+        # The attributes now hold what is on the disk, the answers of other people included.
         self.sheet = sheet
         self.answers = answers
         self._state = state_of(self.path)
@@ -224,7 +224,10 @@ class Stopping:
         self.width = width
 
     def limits(self, answers: Sequence[str]) -> tuple[Array, Array]:
-        """Compute the limits after every row up to the last look; none before the first."""
+        """Compute the limits after every row up to the last look; empty before the first look.
+
+        Only the answers before the first empty one count, in whole steps of ``LOOKS``.
+        """
         n_rows = [*answers, ""].index("")
         if n_rows < len(answers):
             n_rows -= n_rows % LOOKS

@@ -1,8 +1,8 @@
 """Exact confidence intervals for the share of right labels, from rows drawn at random.
 
-All limits hold for rows drawn uniformly at random without replacement, whatever was drawn, at any
-size. Skipped rows are counted against the promise: as wrong in every lower limit and as right in
-every upper one, so that the limits hold whatever a person would have said of them.
+All limits hold for any number of rows drawn uniformly at random without replacement. Skipped rows
+count as wrong in every lower limit and as right in every upper one, so that the limits hold
+whatever their answers would have been.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from chary._arrays import Floats
 
 Ints = NDArray[np.int64]
 
-# What is expected before a draw, as the two numbers of a beta distribution.
-MOSTLY_RIGHT = (3.0, 1.0)  # of labels under test
-NEUTRAL = (1.0, 1.0)  # of anything
+# Priors of the share that is right: the two parameters of a beta distribution.
+MOSTLY_RIGHT = (3.0, 1.0)  # for labels under test
+NEUTRAL = (1.0, 1.0)  # for anything else: uniform
 
-# Rounding may widen an interval this much, and never makes it narrower.
-_ROUNDING = 1e-12  # of the probability of a tail
-_LOG_ROUNDING = 1e-6  # of the logarithm of a likelihood
-# Drawn rows up to which outcomes are put in order; see ``interval``.
+# Allowances for rounding: they may widen an interval, and never make it narrower.
+_ROUNDING = 1e-12  # added to the probability of a tail
+_LOG_ROUNDING = 1e-6  # added to the logarithm of a likelihood
+# With more drawn rows, Clopper and Pearson's limits are used instead; see ``interval``.
 _MOST_ENUMERATED = 1_000
-# Steps in which the share of a pool of any size is searched.
+# The share of a pool of any size is searched among multiples of 1 / _STEPS.
 _STEPS = 2**30
 
 
@@ -42,9 +42,9 @@ def interval(
 ) -> tuple[float, float]:
     r"""Compute an exact interval of the share that is right in a pool of rows.
 
-    Of n rows drawn at random, x were right. A share p is kept unless x is among its rarest
-    outcomes, where rare is measured against what one expected before the draw (Pratt, 1961; Puza
-    and O'Neill, 2005):
+    Of n rows drawn at random, x were right. A share p of the pool is kept unless x is among the
+    rarest outcomes under p. The rarity r_p(y) of an outcome y is its chance under p relative to its
+    chance under the prior (Pratt, 1961; Puza and O'Neill, 2005; the smaller, the rarer):
 
     .. math:: \{ p : P_p(r_p(X) \le r_p(x)) > 1 - level \}, \qquad
               r_p(y) = \mathrm{Bin}(y; n, p) / m(y),
@@ -52,9 +52,9 @@ def interval(
     with m(y) the chance of y if p was itself drawn from a beta distribution, the ``prior``. The
     interval runs from the smallest p that is kept to the largest. It covers the truth at least as
     often as it says *whatever the prior is*, since each p is tested by its own chances alone; the
-    prior decides where it is narrow. That of labels which are mostly right makes it narrower than
-    the interval of Clopper and Pearson (1934) where most are right and few rows were drawn, and
-    wider where few are right. Since r_p is log-concave in y, both limits grow with x. For a pool of
+    prior decides for which shares it is narrow. The default prior makes it narrower than the
+    interval of Clopper and Pearson (1934) if most rows are right and few were drawn, and wider if
+    few are right. Since r_p is log-concave in y, both limits grow with x. For a pool of
     known size it is ``count_interval`` divided by that size, which is narrower.
 
     Parameters
@@ -62,8 +62,8 @@ def interval(
     correct : int
         Rows known to be right.
     n : int
-        Rows drawn, the skipped ones included. Beyond a thousand the gain is small, and the interval
-        is that of Clopper and Pearson.
+        Rows drawn, skipped ones included. Beyond a thousand the gain over Clopper and Pearson's
+        interval is small, so that one is returned.
     population : int, default=None
         Rows of the pool they were drawn from. None: any number.
     level : float, default=0.95
@@ -112,14 +112,14 @@ def count_interval(
 ) -> tuple[int, int]:
     r"""Compute an exact interval of the number of right rows in a pool of known size.
 
-    Of its N rows, n were drawn without replacement. As ``interval``, with the hypergeometric
-    chances of each number M of right rows in place of the binomial ones:
+    Of its N rows, n were drawn without replacement. It is like ``interval``, with hypergeometric
+    instead of binomial chances, given the number M of right rows in the pool:
 
     .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad
               r_M(y) = P(X = y \mid N, M, n) / m(y).
 
-    At n = N nothing is open. Beyond a thousand drawn rows those M are kept at which neither tail
-    holds as little as (1 - level) / 2.
+    At n = N both limits are x. Beyond a thousand drawn rows, those M are kept for which both tails,
+    P(X >= x) and P(X <= x), exceed (1 - level) / 2.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def count_interval(
     skipped : int, default=0
         Rows drawn and not answered: wrong in the lower limit, right in the upper one.
     prior : tuple of two numbers, default=(1, 1)
-        As of ``interval``. The default expects nothing, so it suits the share of a class, too.
+        As in ``interval``. The default is uniform, so it suits the share of a class, too.
 
     Examples
     --------
@@ -160,11 +160,11 @@ def count_interval(
 
 
 def at_least(correct: int, n: int, population: int | None = None, level: float = 0.95) -> float:
-    """Compute the lower limit of the share that is right, at a level.
+    """Compute the one-sided lower limit of the share that is right.
 
-    It is the figure to quote if only that is asked for: the one-sided limit of Clopper and Pearson,
-    or for a pool of known size the hypergeometric one. Nothing is spent on an upper limit, so it is
-    mostly higher than the lower end of ``interval``. A skipped row is not right.
+    Quote it if no upper limit is needed. It is the one-sided limit of Clopper and Pearson, or the
+    hypergeometric one for a pool of known size. No part of the risk is spent on an upper limit, so
+    it is mostly higher than the lower end of ``interval``. A skipped row is not right.
 
     Parameters
     ----------
@@ -194,17 +194,19 @@ def sequence(
 ) -> tuple[Floats, Floats]:
     r"""Compute limits of the share that is right after every row, valid at all moments together.
 
-    One may look, and stop at will. The limits are those of the prior-posterior-ratio martingale for
-    sampling without replacement (Waudby-Smith and Ramdas, Confidence sequences for sampling without
-    replacement, 2020), with a uniform (beta-binomial, a = b = 1) prior over the number M of right
-    rows among N. After t rows, s of them right, in the order in which they were drawn,
+    A person may look at them after every row, and stop at will. The limits are those of the
+    prior-posterior-ratio martingale for sampling without replacement (Waudby-Smith and Ramdas,
+    Confidence sequences for sampling without replacement, 2020), with a uniform (beta-binomial, a =
+    b = 1) prior over the number M of right rows among N. After t rows, s of them right, in the
+    order in which they were drawn,
 
     .. math:: R_t(M) = \frac{B(1 + s,\, 1 + t - s)}{L_t(M)}, \qquad
               L_t(M) = \frac{M!}{(M-s)!} \, \frac{(N-M)!}{(N-M-t+s)!} \, \frac{(N-t)!}{N!}
 
-    is a martingale of mean 1 if M is the truth, so that it ever reaches 1 / (1 - level) with
-    probability at most 1 - level (Ville, 1939). The M where it has not are the interval: L is
-    log-concave in M, so both ends are found by bisection, in O(log N) for all t at once.
+    is a martingale of mean 1 if M is the truth, so the probability that it ever reaches
+    1 / (1 - level) is at most 1 - level (Ville, 1939). The interval holds every M for which R_t(M)
+    is below that. L is log-concave in M, so both ends are found by bisection, in O(log N) steps for
+    all t at once.
 
     Parameters
     ----------
@@ -219,8 +221,8 @@ def sequence(
     Returns
     -------
     low, high : arrays of shape (k,)
-        After 1, 2, ... k rows. An interval also keeps to those before it; should none be left,
-        which happens in less than 1 - level of all audits, it stands for itself.
+        Limits after 1, 2, ... k rows. Each interval is cut down to its overlap with all earlier
+        ones. If nothing is left, which happens in less than 1 - level of all audits, it is not cut.
 
     Examples
     --------
@@ -248,7 +250,7 @@ def sequence(
     low = _fewest_likely(np.cumsum(is_right), t, population, level)
     high = population - _fewest_likely(np.cumsum(is_wrong), t, population, level)
 
-    # All intervals hold together, so each may be cut down to those before it, unless none is left.
+    # All intervals hold together, so each is cut down to its overlap with all earlier ones, if any.
     highest_low = np.maximum.accumulate(low)
     lowest_high = np.minimum.accumulate(high)
     is_left = highest_low <= lowest_high
@@ -270,14 +272,14 @@ def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]
 def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
     """Compute the chances of each number of right rows among n drawn ones.
 
-    By the ratios of neighbours, so that nothing is lost to factorials of large pools.
+    Computed by the ratios of neighbouring chances: factorials of large pools would lose precision.
 
     Returns
     -------
     first : int
-        The least number that has a chance.
+        The smallest possible number of right rows among the drawn ones.
     chance : array
-        The chance of it and of each number above.
+        The chances of ``first``, ``first + 1``, ... right rows.
     """
     first = max(0, n - population + right)
     last = min(n, right)
@@ -289,7 +291,7 @@ def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
 
 
 def _fewest(x: int, n: int, population: int, tail: float) -> int:
-    """Find the smallest number of right rows at which x or more of n are likelier than ``tail``."""
+    """Find the smallest number of right rows in the pool for which P(X >= x) exceeds ``tail``."""
 
     def is_likely(right: int) -> bool:
         first, chance = hypergeometric(population, right, n)
@@ -300,31 +302,32 @@ def _fewest(x: int, n: int, population: int, tail: float) -> int:
 
 
 class _Look(NamedTuple):
-    """An outcome x, if the pool has a certain number of right rows."""
+    """How rare the outcome x is if the pool has a certain number of right rows."""
 
-    chance: float  # of all outcomes as rare as x
-    n_below: int  # of these outcomes, how many are below x
-    rarity: float  # r of x
+    chance: float  # of all outcomes at least as rare as x
+    n_below: int  # outcomes below x that are at least as rare as x
+    rarity: float  # r_M(x) of ``count_interval``: the smaller, the rarer
 
 
 @lru_cache(4096)
 def _fewest_kept(
     x: int, n: int, population: int | None, risk: float, prior: tuple[float, float]
 ) -> int:
-    """Find the smallest number of right rows at which x is not among the rarest outcomes.
+    """Find the smallest number M of right rows in the pool that the interval keeps.
 
-    Without a ``population`` the number is that of ``_STEPS`` of a share.
+    M is kept if the outcomes y that are at least as rare as x have a chance above ``risk``, see
+    ``interval``. Without a ``population``, M counts steps of a share of 1 / ``_STEPS``.
 
-    Below it x is on the upper side of all outcomes y, so the rarer ones are those from x on and
-    those up to some y' that grows with the number M of right rows. Between two steps of y' the
-    chance of all these falls and then rises with M, so that only the ends of each stretch have to
-    be looked at. It is at most r_M(x), because the m of all outcomes add up to 1: the search begins
-    where that exceeds the risk.
+    For M below the likeliest one, the outcomes at least as rare as x are all y from x on, and all y
+    up to some y' that grows with M. On a stretch of M with the same y', their chance falls and then
+    rises with M, so only the two ends of each stretch are looked at. Their chance is at most
+    r_M(x), because the m(y) of all outcomes add up to 1: the search begins at the first M for which
+    r_M(x) exceeds the risk.
     """
     outcomes = np.arange(n + 1.0)
     choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
     a, b = prior
-    expected = np.exp(choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m
+    expected = np.exp(choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m(y)
 
     def look(right: int) -> _Look:
         if population is None:
@@ -347,7 +350,7 @@ def _fewest_kept(
         chance, n_below, _ = look(start)
         if chance > risk:
             return start
-        # The end of the stretch at which as many outcomes below x are rare.
+        # The last M of the stretch, on which y' and so ``n_below`` stays the same.
         stretch = range(start, likeliest)
         end = (
             start + bisect_left(stretch, True, key=lambda right: look(right).n_below > n_below) - 1
@@ -362,7 +365,8 @@ def _fewest_kept(
 def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
     """Find for each moment the smallest number of right rows that the martingale allows."""
     needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
-    # Bisection for all t at once: low is ruled out, high is not. The likeliest number never is.
+    # Bisection for all t at once: low is always ruled out, high never. The likeliest number, with
+    # which high begins, is never ruled out.
     low = s - 1
     high = np.clip((population + 1) * s // t, s, population - (t - s))
     while (high - low > 1).any():
@@ -375,7 +379,7 @@ def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
 
 
 def _log_likelihood(right: Ints, s: Ints, t: Ints, population: int) -> Floats:
-    """Compute the logarithm of L_t(M), see ``sequence``."""
+    """Compute the logarithm of L_t(M), with M = ``right``; see ``sequence``."""
     wrong = population - right
     n_wrong = t - s
     return (

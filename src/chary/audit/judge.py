@@ -41,14 +41,14 @@ from chary.tables.table import blank_rows_note, texts
 
 EMPTY = "(empty)"  # the name of the slice of rows without a value in its column
 _MOST_SLICES = 200
-# The seed of a draw from a table that chary labelled, if none is chosen. It differs from that of an
-# audit: with the same, the labels would be judged by rows whose answers they were learned from, and
-# look better than they are.
+# The default seed of a draw from a table that chary labelled. It differs from the default seed of
+# an audit: with the same seed the same rows would be drawn, whose answers the labels may have been
+# learned from, and the labels would look better than they are.
 _SEED_FOR_LABELED_TABLE = 1
 
 
 class LabelPair(NamedTuple):
-    """Two columns of labels: which is right on audited rows, and how far they agree on all rows."""
+    """Two columns of labels: which is more accurate, and how far they agree on all rows."""
 
     first: str
     second: str
@@ -61,11 +61,11 @@ class JudgedColumn(NamedTuple):
 
     name: str
     judgement: Judgement
-    always: Score  # the accuracy, with limits that hold at whichever moment one looks
-    labels: Array  # (m,) by drawn row; None where there is none
-    correct: Mask  # (m,) whether each is right; False where skipped
+    always: Score  # the accuracy, with limits that hold at any moment of the labelling
+    labels: Array  # (m,) by drawn row; None for a row without a label
+    correct: Mask  # (m,) whether each label is right; False where the row was skipped
     n_missing: int  # rows of the table without a label, which count as wrong
-    # The accuracy of the labels there are, as it can be promised; None: none was audited.
+    # The accuracy among the rows that have a label; None: no such row was audited.
     labelled: Score | None
 
 
@@ -75,7 +75,8 @@ class JudgedTable(Audit):
 
     tested: LabelsUnderTest
     columns: list[JudgedColumn]
-    slices: dict[str, dict[Any, Slice]]  # by column, by value; of the first column of labels
+    # By column and value of the slice: accuracy of the first column of labels.
+    slices: dict[str, dict[Any, Slice]]
     pairs: list[LabelPair]  # one pair if there are two columns of labels
     notes: list[str]
 
@@ -83,8 +84,8 @@ class JudgedTable(Audit):
     def accepted(self) -> Mask | None:
         """(n,) The rows that can be accepted at the error asked for; None if none was asked for.
 
-        They have a label and at least the confidence that the audit calls for. An audited row is
-        accepted if its label is right, whatever the confidence.
+        A row is accepted if it has a label and a confidence of at least the threshold. An audited
+        row is accepted if its label is right, whatever its confidence.
         """
         if self.asked is None:
             return None
@@ -104,15 +105,15 @@ def draw_to_judge(
     source : Source
         From ``open_source``.
     path : path
-        Of the sheet. A smaller sheet that is there is enlarged and keeps its answers.
+        Of the sheet. An existing smaller sheet is enlarged and keeps its answers.
     options : JudgeOptions
         The sheet does not show the columns of ``labels`` (one or two), ``confidence`` and ``hide``,
-        those that give the labels away unless ``show`` names them, and those that chary wrote.
-        ``unlabeled`` as in ``target_labels``. ``seed``: by default that of the sheet that is there,
-        or 0. ``force``: draw anew in place of a sheet without answers; ``discard_answers``: of any
-        sheet, keeping a copy.
+        nor columns that give the labels away, unless ``show`` names them, nor columns that chary
+        wrote. ``unlabeled``: as in ``target_labels``. ``seed``: by default the seed of the existing
+        sheet; for a new sheet 0, or 1 if chary labelled the table. ``force``: replace an existing
+        sheet without answers. ``discard_answers``: replace any existing sheet, and keep a copy.
     k : int
-        Rows of the sheet in the end.
+        Rows of the sheet in the end, earlier ones included.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def draw_to_judge(
     draw_anew = options.force or options.discard_answers
     earlier = None
     if not draw_anew:
-        # What cannot be read as a sheet is refused below, when it turns out to be in the way.
+        # A file that cannot be read as a sheet is refused by ``draw_sheet`` below.
         with suppress(TableError):
             earlier = read_origin(read_sheet(path))
     columns = columns_of_sheet(source, [*hidden, *revealing], earlier)
@@ -174,17 +175,17 @@ def judge_table(
     source : Source
         From ``open_source``.
     truth : path or array of shape (n,)
-        A sheet of ``draw_to_judge`` with a person's answers. Or answers for all rows, missing where
-        nobody looked: the figures hold only if the rows looked at were drawn at random from all,
-        which nothing here can check.
+        A sheet of ``draw_to_judge`` with a person's answers. Or one answer for each row, missing
+        for rows without an answer: the figures hold only if the answered rows were drawn at random
+        from all rows, which cannot be checked here.
     options : JudgeOptions
-        ``labels``: one or two columns under test; a row without one counts as wrong.
-        ``confidence``: a column of numbers, the larger the surer the label: which rows can be
-        accepted. ``by``: accuracy for each value of these columns. ``error``: the largest share of
-        wrong labels among those to be accepted, decided on beforehand; it needs ``confidence``.
-        ``unlabeled`` as when the sheet was drawn.
+        ``labels``: one or two columns under test; a row without a label counts as wrong.
+        ``confidence``: a column of numbers, larger for surer labels, by which rows are accepted.
+        ``by``: columns for each of whose values the accuracy is computed. ``error``: the largest
+        share of wrong labels among the accepted rows, fixed beforehand; it needs ``confidence``.
+        ``unlabeled``: as when the sheet was drawn.
     level : float, default=0.95
-        Of the intervals; that of accepting rows is 90 %.
+        Of the intervals; the level for accepting rows is 90 %.
     """
     for name in options.by:
         source.column_named(name)
@@ -208,7 +209,7 @@ def judge_table(
     if options.confidence is not None:
         acceptor = _acceptor(tested, first, answers)
 
-    # Before the end of an audit that one may look at, the accuracy alone can be promised.
+    # While the audit is unfinished, only the accuracy can be promised.
     slices = {}
     pairs = []
     if not answers.is_unfinished:
@@ -291,7 +292,7 @@ def _compare(
 ) -> LabelPair:
     """Compare two columns of labels."""
     first, second = columns
-    # If both have the same label, a skipped row makes no difference, whatever its class is.
+    # A skipped row with the same label in both columns makes no difference, whatever its class.
     matters = answers.skipped & (first.labels != second.labels)
     accuracy_difference = difference(
         first.correct, second.correct, tested.source.n_filled, level, skipped=matters
@@ -315,7 +316,7 @@ def _slices(
     answers: AuditAnswers,
     level: float,
 ) -> dict[Any, Slice]:
-    """Score the labels for each value of a column; all columns asked for share the level."""
+    """Score the labels for each value of a column; the level holds for all ``by`` columns."""
     values, n_rows_of_values = tested.source.counts(cells.name)
     if len(values) > _MOST_SLICES:
         raise TableError(
@@ -339,7 +340,7 @@ def _slice_names(cells: pl.Series) -> list[str]:
 
 
 def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswers) -> Acceptor:
-    """Prepare to accept rows that have a label and a confidence; skipped rows are wrong."""
+    """Collect what decides which rows can be accepted; skipped rows count as wrong."""
     confidence, has_label = tested.confidences()
     can_accept = has_label & np.isfinite(confidence)
     if not can_accept.any():

@@ -29,10 +29,10 @@ TRUTH = "chary_truth"  # the column of a sheet that a person fills in
 
 
 def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
-    """Describe the table behind a sheet, read by row.
+    """Describe the table behind a sheet, with a checksum for each row.
 
-    A row's checksum is that of its own cells and of the number of rows, so that other rows may
-    change.
+    The checksum covers the row's own cells and the number of rows of the table, so that cells of
+    other rows may change.
     """
     n_rows = source.n_rows
 
@@ -54,12 +54,12 @@ def columns_of_sheet(
 ) -> list[str]:
     """List the columns of the table that a sheet shows.
 
-    They are those of the ``earlier`` sheet in its place, or all that are neither hidden nor
-    written by chary.
+    If an ``earlier`` sheet is enlarged, they are the columns that it shows. Otherwise they are all
+    columns that are neither hidden nor written by chary.
     """
     if earlier is not None:
-        # A person may have edited what a sheet says of itself: a column may be named twice, or be
-        # no column of the table.
+        # A person may have edited the list on the sheet: a column may be named twice, or not be in
+        # the table.
         columns = [name for name in dict.fromkeys(earlier.shown) if name in source.names]
         if columns:
             return columns
@@ -67,7 +67,7 @@ def columns_of_sheet(
 
 
 def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
-    """Read the answers of a sheet, or answers for all rows, missing where nobody looked."""
+    """Read answers from a sheet's path, or from one value per row, missing if unanswered."""
     if isinstance(truth, (str, os.PathLike)):
         return _read_sheet(truth, tested)
     if tested.options.annotator:
@@ -101,7 +101,7 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
 def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditAnswers:
     """Read the answers of a sheet and of further people's sheets.
 
-    The answers come with warnings of what may have swayed the people.
+    The answers come with warnings if people saw the labels or the labels changed since the draw.
     """
     options = tested.options
     sheet = read_sheet(path)
@@ -127,7 +127,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
         others=more_sheets,
     )
 
-    # People could see the columns of the draw, and those that were added to a sheet since.
+    # People could see the columns of the draw, and columns that were added to a sheet later.
     names = list(origin.shown)
     for filled_sheet in [sheet, *more_sheets]:
         names += filled_sheet.frame.columns
@@ -147,7 +147,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
 
 
 def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, str]:
-    """Warn of each column whose labels are not known to be those of the time of the draw."""
+    """Warn of each column whose labels may have changed since the draw."""
     warnings = {}
     for name in tested.options.labels:
         if origin.digests.get(name) == tested.digest(name):

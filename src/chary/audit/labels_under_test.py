@@ -29,9 +29,9 @@ from chary.tables.target import (
     refuse_doubtful,
 )
 
-# Labels that are digested at a time. The number changes the memory needed, not the digest.
+# Number of labels that are digested at a time. It changes the memory needed, not the digest.
 _DIGEST_BLOCK = 1_000_000
-# So many different values are classes in a table of any size.
+# A column with at most this many different values holds classes, in a table of any size.
 _FEW_CLASSES = 20
 
 
@@ -41,8 +41,8 @@ class LabelsUnderTest(NamedTuple):
     source: Source
     options: JudgeOptions
     classes: list[str]  # of all columns together, sorted
-    counts: dict[str, dict[str | None, int]]  # by column: rows by class
-    class_of: dict[str, str]  # by spelling
+    counts: dict[str, dict[str | None, int]]  # by column: number of rows by class
+    class_of: dict[str, str]  # the class by spelling
     notes: list[str]  # which spellings were read as one class, a sentence each
 
     def of(self, cells: pl.Series) -> list[str | None]:
@@ -82,7 +82,7 @@ class LabelsUnderTest(NamedTuple):
         confidence_column = str(self.options.confidence)
         cells = self.source.columns(list(dict.fromkeys([confidence_column, label_column])))
 
-        # Numbers are read as those of a column to learn from: 0,74 or 74 % will do.
+        # Numbers may be written as in a column that a model learns from, such as 0,74 or 74 %.
         form = Numbers().find(filled_cells(cells[confidence_column]), forced=True)
         if form is None:
             raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
@@ -94,8 +94,8 @@ class LabelsUnderTest(NamedTuple):
 def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnderTest:
     """Read the classes and counts of the columns under test.
 
-    Spellings that differ in case and white space alone are one class. A column may hold text,
-    numbers or truth values. ``labels``, ``unlabeled`` and ``classes`` of the options count.
+    Spellings that differ only in case and white space are one class. A column may hold text,
+    numbers or truth values. Only the options ``labels``, ``unlabeled`` and ``classes`` are used.
     """
     n_names = len(options.labels)
     if n_names not in (1, 2) or len(set(options.labels)) < n_names:
@@ -132,7 +132,7 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
 def labels_of_sheet(
     source: Source, origin: SheetOrigin, numbers: Sequence[int]
 ) -> list[str | None]:
-    """Read the labels of a sheet's rows, to tell the annotator when it is enough."""
+    """Read the labels of a sheet's rows, to tell the annotator when to stop."""
     name = origin.judged[0]
     options = JudgeOptions.kept(origin.options, labels=(name,), unlabeled=origin.unlabeled or ())
     return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])

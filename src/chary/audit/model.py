@@ -37,11 +37,12 @@ class AuditedResult:
     model: Any  #: fitted on all labels: the one to use
     unaudited_model: Any  #: fitted without the audited labels
     rows: Ints  #: (k,) the audited rows
-    labels: Array  #: (k,) and their labels
-    before: HeldOut  #: by ``unaudited_model``: exact
-    after: HeldOut  #: by models like ``model``, each without some audited labels: approximate
-
-    n_folds: int  #: that ``after`` was cross-fitted in
+    labels: Array  #: (k,) the labels of the audited rows
+    before: HeldOut  #: predictions of ``unaudited_model``; its accuracy is exact
+    #: Predictions of models like ``model``, each fitted without one fold of the audited labels; the
+    #: accuracy is approximate.
+    after: HeldOut
+    n_folds: int  #: how many folds ``after`` was cross-fitted in
     #: The models of ``after``, each with the rows that it was fitted without.
     fold_models: list[tuple[Any, Ints]]
 
@@ -53,7 +54,7 @@ class AuditedResult:
     def after_score(self, skipped: int = 0) -> Score:
         """Compute the share of ``after`` that is right: approximate.
 
-        Rows that were drawn and ``skipped`` count as wrong.
+        ``skipped`` is the number of drawn rows without an answer, which count as wrong.
         """
         return cross_fitted_score(
             int(self.after.correct.sum()),
@@ -73,27 +74,27 @@ class AuditedResult:
 def cross_fitted_score(
     correct: int, before: int, n: int, n_folds: int = 5, *, skipped: int = 0, level: float = 0.95
 ) -> Score:
-    r"""Compute the accuracy of a model that has learned from its audit.
+    r"""Compute the accuracy of a model that has learned from its audit, with a widened interval.
 
-    Its interval is as wide as it has to be. Each row was judged by a model that lacks its fold, and
-    all models share rows, so the exact interval is too narrow, and too low where the audit taught
-    much: in simulations it held the truth in 84 to 98 % of audits where 95 % was asked for
-    (``benchmarks/cross_fitting.py``). Two corrections: the limits are those of the level 1 - 0.4 (1
-    - level), and the upper one is raised by
+    Each row is judged by a model fitted without the row's fold, and all these models share rows. So
+    the exact interval would be too narrow, and too low if the audit taught much: in simulations it
+    held the truth in 84 to 98 % of audits at a level of 95 % (``benchmarks/cross_fitting.py``).
+    There are two corrections: the limits are taken at the level 1 - 0.4 (1 - level), and the upper
+    one is raised by
 
     .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}),
 
-    the part of what the audit taught that the models judged can lack, if later labels teach no more
-    than earlier.
+    which bounds what a model lacks because it was fitted without one fold, if later labels teach no
+    more than earlier ones.
 
     Parameters
     ----------
     correct : int
-        Rows right by the models judged.
+        Rows that the cross-fitted models predict right.
     before : int
-        Rows right by a model without any audited label.
+        Rows that a model fitted without any audited label predicts right.
     n : int
-        Rows drawn, the skipped ones included, which count as wrong (as right in the upper limit).
+        Rows drawn, skipped ones included. These count as wrong, and as right in the upper limit.
     n_folds : int, default=5
     skipped : int, default=0
     level : float, default=0.95
@@ -103,7 +104,7 @@ def cross_fitted_score(
     >>> print(cross_fitted_score(27, 20, 30))
     90.0% (72.1% to 100.0%)
     """
-    low, high = interval(correct, n, None, widened(level), skipped)
+    low, high = interval(correct, n, level=widened(level), skipped=skipped)
     taught = max(0, correct - before) / (n * n_folds)
     return Score(correct, n, low, min(1.0, high + taught), level)
 
@@ -124,14 +125,13 @@ def fit_with_audit(
 ) -> AuditedResult:
     """Fit a classifier on biased labels and an audit, and say how good it is.
 
-    1. The classifier is fitted without the audited labels and judged on them: nothing it knows was
-       drawn with them, so the interval of its accuracy is exact.
-    2. It is fitted on all labels, the audited ones counting as much as any other. That model has
-       seen the audit, so it is judged by cross-fitting: the audited rows are split into folds and
-       each fold is judged by a model fitted on all labels but those. The models judged have
-       somewhat fewer labels than the one handed back, and share rows with each other, so the figure
-       is rather too low and its interval, which is widened for that (``cross_fitted_score``),
-       approximate.
+    1. The classifier is fitted without the audited labels and judged on them: it has seen none of
+       them, so the interval of its accuracy is exact.
+    2. It is fitted on all labels, and an audited label counts as much as any other. That model has
+       seen the audit, so it is judged by cross-fitting: the audited rows are split into folds, and
+       each fold is judged by a model fitted on all labels but the fold's. These models have
+       somewhat fewer labels than the returned one, so the figure is rather too low. They also share
+       rows, so its interval, although widened (``cross_fitted_score``), is approximate.
 
     Nothing is chosen by the outcome. To choose between two classifiers, see
     ``chary.audit.compare``.
@@ -142,8 +142,8 @@ def fit_with_audit(
         Any; it is cloned. One with a parameter ``unlabeled`` is given the unlabelled rows too.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
-        All labels, those of the audited rows among them; missing (or the classifier's marker) where
-        none.
+        All labels, including those of the audited rows; missing (or the classifier's marker) for
+        rows without a label.
     audit : array-like of shape (k,)
         The numbers of the rows that were drawn at random (``chary.audit.draw``) and labelled by a
         person.
@@ -190,9 +190,9 @@ def fit_with_audit(
     folds = [places for _, places in splits]
     fold_models: list[tuple[Any, Ints]] = []
     after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=fold_models)
-    order = np.argsort(np.concatenate(folds))
+    order = np.argsort(np.concatenate(folds))  # from fold after fold back to the order of ``rows``
     return AuditedResult(
-        model=fit_without(estimator, X, labels, rows[:0]),
+        model=fit_without(estimator, X, labels, rows[:0]),  # without no row: on all labels
         unaudited_model=unaudited_model,
         rows=rows,
         labels=labels.classes[labels.codes[rows]],
@@ -226,12 +226,13 @@ def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
 class AuditFigures(Audit):
     """What an audit says of a model.
 
-    ``accuracy`` is that of the model of the given labels alone, which is used if there is no audit;
-    ``classes`` are of the model that has learned from the audit too. Skipped rows are wrong.
+    ``accuracy`` is the accuracy of the model that was fitted without the audited labels;
+    ``classes`` are the recalls of the model that has learned from the audit, too. Skipped rows
+    count as wrong.
     """
 
-    # Of the model that has learned from the audit too, cross-fitted: approximate. None: the audit
-    # is unfinished.
+    # Accuracy of the model that has learned from the audit, too: cross-fitted, so approximate.
+    # None: the audit is unfinished.
     after: Score | None
     balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
     pairs: dict[tuple[str, str], int]  # audited rows by answer and by that model's label
@@ -240,7 +241,7 @@ class AuditFigures(Audit):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know of the answers and of their use, a sentence each."""
+        """What a reader of the figures should know of the answers, a sentence each."""
         notes = [*self.answers.notes, *self.answers.warnings]
         if self.answers.is_unfinished:
             return [self.answers.unfinished_sentence, *notes]
@@ -255,7 +256,7 @@ class AuditFigures(Audit):
         return [*notes, f"On the audit, self-training {outcome} ({p_value})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
-        """Count the rows to accept among other rows than those at hand; the thresholds stay."""
+        """Count the rows to accept among ``rest`` instead; the thresholds stay."""
         if self.acceptor is None:
             return self
         return replace(self, acceptor=self.acceptor._replace(rest=rest))
@@ -273,17 +274,17 @@ def audit_figures(
     comparison: Comparison | None = None,
     rounds: int = 0,
 ) -> AuditFigures:
-    """Say what an audit says of a model that was fitted with it.
+    """Compute the figures of a model that was fitted with an audit.
 
     Parameters
     ----------
     result : AuditedResult
     X : array of shape (n, d)
     labels : Labels
-        Given and audited labels.
+        All labels, those given and those of the audit.
     answers : AuditAnswers
     correct : array of shape (k,), bool
-        Whether the model decided on before the audit is right on each answered row.
+        Whether the model fitted without the audited labels is right on each answered row.
     n_unlabeled : int, default=None
         Rows without a label beside the answered ones, if X does not hold all of them.
     error, comparison, rounds
@@ -307,11 +308,12 @@ def audit_figures(
         level=_LEVEL,
         classes={},
         acceptor=Acceptor(
-            np.round(np.append(after.confidence, confidence_of_skipped), 4),
-            np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
-            unanswered.plus(answered),
-            unanswered,
-            answered,
+            # To the four digits of ``ConfidenceHistogram``.
+            confidence=np.round(np.append(after.confidence, confidence_of_skipped), 4),
+            correct=np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
+            pool=unanswered.plus(answered),
+            rest=unanswered,
+            answered=answered,
         ),
         error=error,
         after=None,

@@ -17,11 +17,12 @@ from chary.tables.table import Table, TableError, column_named
 from chary.tables.target import markers_of
 
 CLASSES = "chary_classes"  # the column of a sheet that holds its origin, in every row
-# How the rows of a sheet were chosen: at random, which measures; or for doubt, which does not.
+# How the rows of a sheet were chosen: at random, to measure the accuracy; or because a model
+# doubts their labels, which cannot measure it.
 RANDOM = "random"
 DOUBT = "doubt"
 
-# Keys of the JSON in column CLASSES. They follow the target, whose value is the list of classes.
+# Keys of the JSON in column CLASSES. Its first key is the name of the target, with the classes.
 _UNLABELED = "chary_unlabeled"
 _TABLE = "chary_table"
 _READ_WITH = "chary_read_with"
@@ -32,21 +33,21 @@ class SheetOrigin(NamedTuple):
     """Where a sheet comes from."""
 
     target: str
-    classes: list[str]  # known at the draw
+    classes: list[str]  # the classes known at the draw
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
     tables: tuple[str, ...]  # paths as typed, several if these were one table; empty if unknown
     read_with: dict[str, Any]  # the parameters to read them with
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
     judged: tuple[str, ...] = ()  # columns of labels under test; empty: an audit of missing labels
-    digests: dict[str, str] = {}  # noqa: RUF012 - by judged column: its labels at the draw
-    shown: tuple[str, ...] = ()  # of a table to judge: columns of the sheet
-    stopped_when_enough: bool = False  # whether the annotator was told when it was enough
+    digests: dict[str, str] = {}  # noqa: RUF012 - of the labels at the draw, by judged column
+    shown: tuple[str, ...] = ()  # columns that the sheet shows, if labels are under test
+    stopped_when_enough: bool = False  # whether the annotator is told when to stop
     options: dict[str, Any] = {}  # noqa: RUF012 - how to make labels, from ``Options.to_keep``
 
     @property
     def markers(self) -> tuple[str, ...]:
-        """The labels that stand for none."""
+        """The texts that mean "no label"."""
         return markers_of(self.unlabeled)
 
 
@@ -70,6 +71,7 @@ def sheet_origin(
 
 def read_origin(sheet: Table) -> SheetOrigin | None:
     """Read where a sheet comes from; return None if a spreadsheet has lost it."""
+    # Every row holds the same origin: the first that can be read will do.
     cell = next(filter(None, _parse_cells(sheet)), {})
     try:
         target = next(iter(cell))
@@ -98,7 +100,7 @@ def read_origin(sheet: Table) -> SheetOrigin | None:
 
 
 def origin_of(sheet: Table) -> SheetOrigin:
-    """Read where a sheet comes from; refuse a sheet that does not say it any more."""
+    """Read where a sheet comes from; refuse a sheet that has lost this."""
     origin = read_origin(sheet)
     if origin is None:
         raise TableError(
@@ -123,7 +125,7 @@ def with_origin(sheet: Table, field: str, value: Any) -> Table:
 
 
 def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
-    """Write the origin for each row, with the row's place, to be held against its token."""
+    """Write the origin for each row, with the row's place to compare with its token."""
     cell: dict[str, Any] = {
         origin.target: origin.classes,
         _UNLABELED: origin.unlabeled,
@@ -138,11 +140,11 @@ def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
 
 
 def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
-    """Find the tables that a sheet names beside it; return None if one is not there.
+    """Find the tables that a sheet names in the sheet's own folder; return None if one is missing.
 
-    The sheet may come from a stranger, so its cells are read as names of plain files and folders
-    alone: no other folder is looked into, no pattern is expanded, and no link is followed, which
-    may lead to a device or another machine.
+    The sheet may come from a stranger, so its cells are only read as names of plain files and
+    folders: no other folder is looked into, no pattern is expanded, and no link is followed, since
+    a link may lead to a device or another machine.
     """
     names = [re.split(r"[/\\]", table)[-1] for table in origin.tables]
     paths = [Path(sheet).with_name(name) for name in names if name not in ("", ".", "..")]
@@ -157,7 +159,7 @@ def _is_plain(path: Path) -> bool:
 
 
 def _parse_cells(sheet: Table) -> list[dict[str, Any]]:
-    """Parse the cell of CLASSES in each row; it is empty if it cannot be read."""
+    """Parse the cell of CLASSES in each row; return {} for a cell that cannot be read."""
     if CLASSES not in sheet.frame.columns:
         return [{}] * sheet.frame.height
     cells = []
@@ -184,16 +186,16 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """Read a mapping."""
+    """Read a mapping; return {} for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def _whole_number(value: Any) -> int | None:
-    """Read a whole number from 0 on."""
+    """Read a whole number of at least 0; return None for anything else."""
     return value if isinstance(value, int) and value >= 0 else None
 
 
-# How to read the fields of ``SheetOrigin`` that a cell holds if they are not the default.
+# How to read the fields of ``SheetOrigin`` that a cell holds only if they differ from the default.
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "chosen": str,
     "seed": _whole_number,
@@ -206,5 +208,5 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _key(field: str) -> str:
-    """Return the key of such a field in a cell."""
+    """Return the key in a cell of a field of ``SheetOrigin``."""
     return f"chary_{field}"

@@ -1,9 +1,10 @@
 """Audit sheets: drawn rows with an empty column for a person's labels, written and read back.
 
-Each row carries a token: its place in the draw, how many were drawn, its number in the table, and a
-checksum of all that with the table. It is text to any spreadsheet. So rows may come back in any
-order, with columns added, removed or retyped, some not answered; parts of one sheet may be joined
-again. A row that moved is found by its token; a row that holds cells of another is refused.
+Each row carries a token: its place in the draw, how many rows were drawn, its number in the table,
+and a checksum of these numbers and the table. A spreadsheet treats a token as text. So rows may
+come back in any order, with columns added, removed or retyped, or without an answer; parts of one
+sheet may be joined again. A row is found by its token; a row that holds another row's cells is
+refused.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ROW = "chary_row"  # the column of tokens, which say which row is which
 GUESS = "chary_guess"  # the column of a model's opinion
 SKIPPED = "?"  # the answer to a row that a person passed over
 
-Guesses = Mapping[str, Any] | None  # columns with a model's opinion
+Guesses = Mapping[str, Any] | None  # values by name of the column, with a model's opinion
 
 _TOKEN = re.compile(
     r"(?P<check>check )?(?P<place>\d{1,9})/(?P<n_drawn>\d{1,9}): row (?P<number>\d{1,12}) "
@@ -58,10 +59,10 @@ class DrawPool(NamedTuple):
     """The rows of a table that a sheet is drawn from."""
 
     table: Table
-    origin: SheetOrigin  # what the sheet says of it
+    origin: SheetOrigin  # what the sheet will say of where it comes from
     cells: TableCells
     closed: Mask  # (n,) rows that are not to be drawn
-    # Columns that an older sheet may still show, and a person must not see.
+    # Columns that a person must not see, and that are dropped from an older sheet.
     hidden: frozenset[str] = frozenset()
 
 
@@ -82,10 +83,10 @@ def unlabelled_rows(
     table, target, labels
         The table, and what ``target_labels`` reads in its target column.
     source : Source, default=None
-        Of a table that is read in batches ``table`` may hold the labelled rows alone; the other
-        rows come from ``source``.
+        If the table is read in batches, ``table`` may hold only the labelled rows; the other rows
+        come from ``source``.
     unlabeled : default=None
-        As given to ``target_labels``: the rows drawn are random among those unlabelled by it.
+        As given to ``target_labels``: it decides which rows count as unlabelled.
     options, chosen
         Fields of ``SheetOrigin``.
     """
@@ -99,12 +100,13 @@ def unlabelled_rows(
 
 
 def write_sheet(pool: DrawPool, rows: Array, file: BinaryIO, guesses: Guesses = None) -> None:
-    """Write rows, by number and in the order to label them, with an empty target column.
+    """Write a sheet of rows with an empty target column.
 
-    ``guesses`` are columns with a model's opinion, which sways a person who sees it.
+    ``rows`` are row numbers in the order to label them; ``guesses`` are columns with a model's
+    opinion, which sways a person who sees it.
     """
-    frame = _fresh_rows(pool.origin, pool.cells, rows, 1, guesses)
-    # A spreadsheet opens a .csv with one of these two.
+    frame = _fresh_rows(pool.origin, pool.cells, rows, first=1, guesses=guesses)
+    # Spreadsheets open a .csv only if it is delimited by a comma or a semicolon.
     delimiter = pool.table.delimiter
     if delimiter not in (",", ";"):
         delimiter = ","
@@ -126,9 +128,9 @@ def enlarge_sheet(
     sheet, origin
         The sheet as it is now, from ``read_sheet``, and the origin of the new rows.
     cells : TableCells
-        The table behind it.
+        The table behind the sheet.
     new : row numbers
-        Drawn after those of the sheet, in the order to label them.
+        Of rows drawn after those of the sheet, in the order to label them.
     file, guesses
         As in ``write_sheet``, for the new rows.
     """
@@ -137,7 +139,7 @@ def enlarge_sheet(
         sheet = with_origin(sheet, "options", origin.options)
     frame = sheet.frame.cast(pl.String)
     if len(new):
-        fresh = _fresh_rows(origin, cells, new, n_before + 1, guesses)
+        fresh = _fresh_rows(origin, cells, new, first=n_before + 1, guesses=guesses)
         frame = pl.concat([frame, fresh], how="diagonal").select(frame.columns)
     write_table(replace(sheet, frame=frame), {}, file)
 
@@ -145,7 +147,7 @@ def enlarge_sheet(
 def _fresh_rows(
     origin: SheetOrigin, cells: TableCells, rows: Array, first: int, guesses: Guesses
 ) -> pl.DataFrame:
-    """Build the rows of a sheet without an answer, from the place ``first`` of the draw on."""
+    """Build new rows of a sheet, without answers; ``first`` is their first place in the draw."""
     numbers = rows.tolist()
     row_cells = cells.texts(numbers)
     for name in (ROW, CLASSES, GUESS):
@@ -169,7 +171,7 @@ def _fresh_rows(
 
 
 def _token(place: int, n_drawn: int, number: int, checksum: str, chosen: str) -> str:
-    """Write the token of a row, by its ``number`` from 1 in the table."""
+    """Write the token of a row; ``number`` is the row's number in the table, from 1."""
     row = f"{place}/{n_drawn}: row {number}"
     if chosen == DOUBT:
         row = f"check {row}"
@@ -184,12 +186,12 @@ class SheetRow(NamedTuple):
     """A row of a sheet that came back."""
 
     place: int  # in the draw, from 1
-    n_drawn: int  # when the row was written
+    n_drawn: int  # rows drawn by the time when this row was written
     number: int  # in the table, from 0
-    chosen: str
-    token: str  # without what spreadsheets add
+    chosen: str  # RANDOM or DOUBT
+    token: str  # in lower case, without additional white space
     line: int = 0  # of the sheet, from 1
-    answer: str = ""  # as it stands in the file
+    answer: str = ""  # as it is in the file, without white space around it
 
 
 class SheetRows(NamedTuple):
@@ -202,7 +204,7 @@ class SheetRows(NamedTuple):
     def refuse_removed(self, name: str, last: int) -> None:
         """Refuse a sheet that lacks a row up to the place ``last``.
 
-        The person who removed it may have known its label.
+        A person may have removed the row because of its label, which would bias the figures.
         """
         n_removed = len(set(range(1, last + 1)) - set(self.by_place))
         if n_removed:
@@ -213,7 +215,7 @@ class SheetRows(NamedTuple):
 
 
 def read_sheet(path: str | os.PathLike[str]) -> Table:
-    """Read the file of a sheet once nobody writes it."""
+    """Read the file of a sheet; wait until no other process is writing it."""
     with sole_writer(path):
         sheet = read_table(path)
     if ROW not in sheet.frame.columns:
@@ -232,9 +234,9 @@ def column_texts(sheet: Table, name: str) -> list[str]:
 
 
 def named_rows(sheet: Table, target: str = ROW) -> list[SheetRow]:
-    """Read the rows of a sheet, line by line, as their tokens name them.
+    """Read the rows of a sheet in the order of its lines, each as its token describes it.
 
-    Empty lines are passed over. The answers are those in the column ``target``.
+    Lines without a token and an answer are passed over. Answers are read from column ``target``.
     """
     rows = []
     cells = zip(column_texts(sheet, ROW), column_texts(sheet, target), strict=True)
@@ -262,7 +264,7 @@ def named_rows(sheet: Table, target: str = ROW) -> list[SheetRow]:
 
 
 def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDOM) -> SheetRows:
-    """Read the rows of a sheet by place in the draw, if each is what it was when it was drawn."""
+    """Read the rows of a sheet by place in the draw; refuse them if the table has changed."""
     rows = named_rows(sheet, column_named(sheet, target))
     if not rows:
         raise TableError(f"{sheet.name} holds no drawn row; draw again.")
@@ -270,7 +272,7 @@ def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDO
         raise _chosen_otherwise(sheet, chosen)
 
     table_rows = cells.texts([row.number for row in rows if row.number < cells.n_rows])
-    checksums = iter(cells.checksums(table_rows))
+    checksums = iter(cells.checksums(table_rows))  # one for each row that the table has
     for row in rows:
         if row.number >= cells.n_rows or row.token != _token(
             row.place, row.n_drawn, row.number + 1, next(checksums), chosen
@@ -295,7 +297,7 @@ def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDO
 
 
 def _chosen_otherwise(sheet: Table, chosen: str) -> TableError:
-    """Say that the rows of a sheet were chosen in another way than is needed."""
+    """Return the error that the rows of a sheet were not chosen as required."""
     if chosen == RANDOM:
         way = "chosen for doubt, not drawn at random, so they measure nothing"
         parameter = Parameter("checked")
@@ -308,7 +310,7 @@ def _chosen_otherwise(sheet: Table, chosen: str) -> TableError:
 def _by_place(rows: Sequence[SheetRow], sheet: Table) -> dict[int, SheetRow]:
     """Sort rows by place in the draw.
 
-    Rows that are there twice, or of two draws, are refused, and so is a sheet sorted in part.
+    A sheet is refused if it has a row twice, rows of two draws, or only some columns sorted.
     """
     places = places_in_draw(sheet)
     by_place: dict[int, SheetRow] = {}
@@ -331,14 +333,14 @@ def _refuse_moved_cells(
 ) -> None:
     """Refuse a sheet in which cells of a column have moved to other rows.
 
-    A column has moved if every cell that differs from the table's is the cell of another row of the
-    sheet. A column that a spreadsheet or a person rewrote in another way has not.
+    Cells have moved if every cell that differs from the table's equals the cell of another row of
+    the sheet. Otherwise a spreadsheet or a person rewrote the column, which is allowed.
     """
-    lines = column_texts(sheet, name)
+    sheet_cells = column_texts(sheet, name)
     expected = [_plain(text or "") for text in table_cells]
     changed_rows = []
     for row, expected_cell in zip(rows, expected, strict=True):
-        cell = _plain(lines[row.line - 1])
+        cell = _plain(sheet_cells[row.line - 1])
         if cell and not _same_cell(cell, expected_cell):
             if cell not in expected:
                 return
@@ -348,7 +350,7 @@ def _refuse_moved_cells(
 
 
 def _mixed(sheet: Table, row: SheetRow, column: str) -> TableError:
-    """Say that a row holds cells of another."""
+    """Return the error that a row holds cells of another row."""
     return TableError(
         f"Row {row.line} of {sheet.name} mixes cells of two rows (column {shown(column)}): some "
         "columns were probably sorted without the others; undo that, or draw a new sheet."
@@ -356,7 +358,7 @@ def _mixed(sheet: Table, row: SheetRow, column: str) -> TableError:
 
 
 def _same_cell(cell: str, expected: str) -> bool:
-    """Tell whether two cells are the same, or numbers of which one is shown with fewer digits."""
+    """Tell whether two cells are equal, or the same number shown with fewer digits."""
     n_digits = len(cell.partition(".")[2])
     try:
         return cell == expected or abs(float(cell) - float(expected)) < 10.0**-n_digits
@@ -365,5 +367,5 @@ def _same_cell(cell: str, expected: str) -> bool:
 
 
 def _plain(cell: str) -> str:
-    """Strip case, white space, and the apostrophe that keeps a formula from running."""
+    """Fold case and white space; remove the apostrophe that keeps a formula from running."""
     return folded(as_typed(cell.strip()).removeprefix("'"))

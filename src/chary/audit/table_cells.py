@@ -14,7 +14,7 @@ from chary.tables.sampling import sample_rows
 from chary.tables.source import Source
 from chary.tables.table import Table, can_be_text, texts
 
-_BLOCK = 50_000  # rows that are written as text at a time
+_BLOCK = 50_000  # number of rows that are written as text at a time
 
 
 class TableCells(NamedTuple):
@@ -22,12 +22,14 @@ class TableCells(NamedTuple):
 
     name: str
     n_rows: int
-    texts: Callable[[Sequence[int]], pl.DataFrame]  # cells of rows, by number from 0, as text
-    checksums: Callable[[pl.DataFrame], Sequence[str]]  # one for each row of what ``texts`` gave
+    texts: Callable[[Sequence[int]], pl.DataFrame]  # reads rows, by number from 0, as text
+    checksums: Callable[[pl.DataFrame], Sequence[str]]  # one for each row that ``texts`` returned
 
 
 def cells_of(table: Table, target: str, source: Source | None = None) -> TableCells:
-    """Describe a table, so that a change in any cell outside the target changes every token.
+    """Describe the table behind a sheet, with one checksum of the whole table for all rows.
+
+    So a change in any cell outside the target changes the token of every row of a sheet.
 
     If ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from
     ``source``.
@@ -66,7 +68,7 @@ def table_checksum(table: Table, target: str) -> str:
 
 
 class TableDigest:
-    """The checksum of a table that comes in blocks; how it is cut changes nothing."""
+    """The checksum of a table that is read in blocks, of whatever size."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -87,5 +89,5 @@ class TableDigest:
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Write the columns that a cell can show as text."""
+    """Convert cells to text; leave out columns, such as nested ones, that cannot be text."""
     return frame.select(texts(cells) for cells in frame if can_be_text(cells.dtype))

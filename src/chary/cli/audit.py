@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chary.audit.filling import Filling, Stopping
     from chary.audit.origin import SheetOrigin
 
-# Keys, on the page too; ``CLASS_KEYS`` has those of classes.
+# Keys of the actions, the same in the browser; the keys of classes are ``CLASS_KEYS``.
 _UNDO = "u"
 _SKIP = "s"
 _NAME = "n"
@@ -47,7 +47,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
-    # The kind of table to write is for the next command; a sheet is a CSV in any case.
+    # --format is for the table that the next command writes; a sheet is always a CSV.
     opened = console.open_table(file, replace(options, format=None))
     target = options.target
     reading = options.target_reading
@@ -57,14 +57,14 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     else:
         source = opened
         # One unlabelled row is enough: the draw reads the table itself. The labelled rows may take
-        # a third of the memory, as a frame and what is made of it take the rest.
-        room = source.memory // 3
-        table = sample_of_table(source, target, k=1, **reading, max_bytes=room, checksum=True)
+        # a third of the memory: copies made while they are read take the rest.
+        max_bytes = source.memory // 3
+        table = sample_of_table(source, target, k=1, **reading, max_bytes=max_bytes, checksum=True)
 
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
     path = options.folder(table.folder) / f"{table.stem}.audit.csv"
-    # A sheet that is there is enlarged or refused by the draw itself.
+    # Not a refusal to overwrite: ``draw_sheet`` itself enlarges or refuses an existing sheet.
     console.require_free([path], force=True)
     make_folders([path])
     drawn = draw_sheet(
@@ -75,11 +75,20 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
         force=options.force,
         discard_answers=options.discard_answers,
     )
-    say_drawn(drawn, int((~pool.closed).sum()), "unlabelled rows", labels.classes.tolist(), path)
+    say_drawn(
+        drawn,
+        n_open=int((~pool.closed).sum()),
+        of_what="unlabelled rows",
+        classes=labels.classes.tolist(),
+        path=path,
+    )
 
 
 def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], path: Path) -> None:
-    """Say what was drawn, what to do with it, and what it will tell."""
+    """Say what was drawn, how to label it, and how exact the result will be.
+
+    ``n_open`` rows could be drawn; ``of_what`` is the user's word for them.
+    """
     from chary.audit import interval
 
     k = drawn.n_drawn
@@ -157,7 +166,10 @@ def fill_command(file: SHEET, options: FillOptions) -> None:
 
 
 def _stopping(filling: Filling, options: FillOptions) -> Stopping:
-    """Read the labels that tell when a sheet has enough answers; the person does not see them."""
+    """Prepare to tell when a sheet has enough answers.
+
+    This reads the labels under test, which the person does not see.
+    """
     from chary.audit.filling import Stopping
     from chary.audit.labels_under_test import labels_of_sheet
     from chary.audit.origin import tables_beside
@@ -190,8 +202,9 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
 def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
     """Write the command for a sheet that is filled in.
 
-    ``tables`` are those that the user says it was drawn from. If the table is not beside the sheet,
-    it is where the sheet says, unless a stranger may have named another machine or a device.
+    The command names ``tables``, if the user gave them. Otherwise it names the tables beside the
+    sheet, or the paths that the sheet records. A recorded path on another machine or a device is
+    left out: the sheet may come from a stranger.
     """
     from chary.audit.origin import DOUBT, tables_beside
 
@@ -220,7 +233,8 @@ class Sheet:
         self.stopping = stopping
         # Classes beyond the keys are chosen by name.
         self.keys = dict(zip(CLASS_KEYS, filling.origin.classes, strict=False))
-        self.place: int | None = None  # of the row at hand, from 1; None: all have an answer
+        # Place of the current row in the draw, from 1; None: all rows have an answer.
+        self.place: int | None = None
 
     @property
     def progress(self) -> str:
@@ -252,8 +266,9 @@ class Sheet:
                 remark = "no such key"
 
     def _undo(self) -> str:
-        """Take the answer before the row at hand back; return what to say."""
-        place = (self.place or len(self.filling.rows) + 1) - 1
+        """Take back the last answer before the current row; return a remark to show."""
+        n_rows = len(self.filling.rows)
+        place = n_rows if self.place is None else self.place - 1
         while place and not self.filling.answers[place - 1]:
             place -= 1
         if not place:
@@ -262,7 +277,7 @@ class Sheet:
         return self._save(place, "")
 
     def _named(self) -> str:
-        """Ask for a class by its name, which may be new; an empty name leads back."""
+        """Ask for a class by its name, which may be new; return "" if no usable name was typed."""
         from chary.tables.target import is_marker
 
         try:
@@ -274,7 +289,7 @@ class Sheet:
         return name
 
     def _key(self) -> str:
-        """Wait for a key; the end of the input quits."""
+        """Wait for a key and return it; the end of the input counts as the key to quit."""
         try:
             return typer.getchar().lower() or _QUIT
         except EOFError:
@@ -286,7 +301,7 @@ class Sheet:
             ) from None
 
     def _save(self, place: int, answer: str) -> str:
-        """Write an answer, unless the row was answered elsewhere meanwhile; return what to say."""
+        """Write an answer, unless the row was answered elsewhere meanwhile; return a remark."""
         from chary.audit.filling import AnsweredElsewhereError
 
         try:
@@ -296,7 +311,7 @@ class Sheet:
         return ""
 
     def _show(self, remark: str) -> None:
-        """Show the row at hand with the keys, or the end, and how much is known by now."""
+        """Show the current row and the keys, the interval so far, and a remark."""
         console.stdout().clear()
         if self.place is None:
             console.say(f"All rows have an answer.   [{_UNDO}] undo   any other key: done")

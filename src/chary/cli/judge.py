@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chary.report import Hints, JudgedSummary
     from chary.tables import Source
 
-# How the command ends by what came of --require; 1 is bad input.
+# The exit code for each outcome of --require; 1 is bad input.
 _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4, "changed": 5}
 
 
@@ -34,6 +34,7 @@ def judge_command(
     writes FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the
     column chary_accept.
     """
+    # ``draw`` is a word before the files, unless it is the only one: then it is a file's name.
     if file[0] == "draw" and len(file) > 1:
         file = file[1:]
     from chary.tables import open_source
@@ -81,13 +82,16 @@ def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
             }
         )
     else:
-        say_drawn(drawn, scan.n_filled, "rows", classes, path)
+        say_drawn(drawn, n_open=scan.n_filled, of_what="rows", classes=classes, path=path)
 
 
 def _judge(
     scan: Source, source: Source, files: Sequence[str], options: JudgeOptions
 ) -> tuple[JudgedSummary, Hints, dict[str, Path]]:
-    """Judge the labels; write the report and, with an error, the table."""
+    """Judge the labels; write the report and, with --error, the table of accepted rows.
+
+    ``scan`` holds only some columns or rows in memory; ``source`` reads the whole table.
+    """
     from chary.audit.judge import judge_table
     from chary.report import Hints, render_judged, summarize_judged
     from chary.tables import write_table
