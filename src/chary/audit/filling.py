@@ -141,7 +141,7 @@ class Filling:
                     f"{self.path.name} is another sheet by now; look again."
                 )
             present = self.answers[place - 1]
-            # The browser sends an answer again if the reply was lost.
+            # The same answer may be given again if the reply was lost.
             if present == text:
                 return
             if expected is not None and present != expected.strip():

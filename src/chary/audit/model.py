@@ -226,7 +226,7 @@ def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
 class AuditFigures(Audit):
     """What an audit says of a model.
 
-    ``accuracy`` is the accuracy of the model that was fitted without the audited labels;
+    ``accuracy`` is the accuracy of the model used without the audit;
     ``classes`` are the recalls of the model that has learned from the audit, too. Skipped rows
     count as wrong.
     """
@@ -284,7 +284,7 @@ def audit_figures(
         All labels, those given and those of the audit.
     answers : AuditAnswers
     correct : array of shape (k,), bool
-        Whether the model fitted without the audited labels is right on each answered row.
+        Whether the model used without the audit is right on each answered row.
     n_unlabeled : int, default=None
         Rows without a label beside the answered ones, if X does not hold all of them.
     error, comparison, rounds
