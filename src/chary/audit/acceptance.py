@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
-from chary._arrays import Array, Floats, Mask
+from chary._arrays import Array, Floats, Ints, Mask
 from chary._words import Parameter, shown
 from chary.tables.table import TableError
 
@@ -110,6 +110,7 @@ def accept_threshold(
     confidence = np.asarray(confidence, dtype=float)
     wrong = ~np.asarray(correct, dtype=bool)
     rows = pool if isinstance(pool, ConfidenceHistogram) else ConfidenceHistogram.exact(pool)
+    # The values are sorted, with NaN at the end.
     if np.isnan(confidence).any() or np.isnan(rows.values[-1:]).any():
         raise ValueError(
             "confidence must be a number for every row; give -inf where there is none."
@@ -117,48 +118,57 @@ def accept_threshold(
     if len(confidence) == 0:
         return nothing_accepted(error, level)
 
-    # The thresholds are fixed shares of the pool, from strict to lax.
+    # 1. The thresholds accept fixed shares of the pool, from strict to lax: the threshold for a
+    # share of 10 % is the confidence that 90 % of the rows are below.
     shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
     places = np.round((1 - shares) * rows.n).astype(int)
-    thresholds = rows.smallest(np.minimum(places, rows.n - 1))
-    # Audited rows with at least the confidence of each threshold, and the wrong ones among them.
-    order = np.argsort(-confidence, kind="stable")
+    thresholds = rows.smallest(np.minimum(places, rows.n - 1))  # (T,)
+
+    # 2. n_t and w_t: the audited rows from each threshold on, and the wrong ones among them.
+    order = np.argsort(-confidence, kind="stable")  # the surest audited row first
     n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,)
-    n_wrong_of_first = np.append(0, np.cumsum(wrong[order]))  # of the 0, 1, ... surest audited rows
-    n_wrong = n_wrong_of_first[n_audited]  # (T,)
+    n_wrong_of_surest = np.append(0, np.cumsum(wrong[order]))  # of the surest 0, 1, ... rows
+    n_wrong = n_wrong_of_surest[n_audited]  # (T,)
 
-    # Four fifths of the risk go to the start, the strictest threshold that can be passed at all,
-    # if it has no wrong row or no stricter threshold has an audited row. The rest goes to the last
-    # threshold, which accepts all rows.
-    p_if_all_right = bdtr(0, n_audited[:-1], error)
-    can_pass = p_if_all_right <= _RISK_OF_START * (1 - level) + _ROUNDING
-    start = int(np.argmax(np.append(can_pass, True)))  # the first True; the last, if none can pass
-    is_stricter = (n_audited > 0) & (n_audited < n_audited[start])
-    risks = np.zeros(_N_THRESHOLDS)  # (T,) the v_t
-    if n_wrong[start] == 0 or not is_stricter.any():
-        risks[start] = _RISK_OF_START
-    risks[-1] += 1 - _RISK_OF_START
-
-    # A threshold that is passed hands its risk on; one that is not loses it.
+    # 3. v_t and p_t. A threshold that is passed hands its risk on; one that is not loses it.
+    risk_parts = _risk_parts(n_audited, n_wrong, error, level)
+    p_values = bdtr(n_wrong, n_audited, error).tolist()
     laxest = None
     alpha = 0.0
-    for t, p_value in enumerate(bdtr(n_wrong, n_audited, error).tolist()):
-        alpha += risks[t] * (1 - level)
+    for t, p_value in enumerate(p_values):
+        alpha += risk_parts[t] * (1 - level)
         if p_value <= alpha + _ROUNDING:
             laxest = t
         else:
             alpha = 0.0
     if laxest is None:
         return nothing_accepted(error, level)
+
     threshold = float(thresholds[laxest])
     return Acceptance(
         threshold,
-        rows.n_from(threshold),
-        int(n_audited[laxest]),
-        int(n_wrong[laxest]),
-        error,
-        level,
+        n_accepted=rows.n_from(threshold),
+        n_audited=int(n_audited[laxest]),
+        n_wrong=int(n_wrong[laxest]),
+        error=error,
+        level=level,
     )
+
+
+def _risk_parts(n_audited: Ints, n_wrong: Ints, error: float, level: float) -> Floats:
+    """Share out the risk among the thresholds: return the v_t of ``accept_threshold``, (T,)."""
+    # The start is the strictest threshold that can be passed at all, or else the last threshold,
+    # which accepts all rows.
+    p_if_all_right = bdtr(0, n_audited[:-1], error)
+    can_pass = p_if_all_right <= _RISK_OF_START * (1 - level) + _ROUNDING
+    start = int(np.argmax(np.append(can_pass, True)))  # the first True
+
+    risk_parts = np.zeros(_N_THRESHOLDS)
+    is_stricter = (n_audited > 0) & (n_audited < n_audited[start])
+    if n_wrong[start] == 0 or not is_stricter.any():
+        risk_parts[start] = _RISK_OF_START
+    risk_parts[-1] += 1 - _RISK_OF_START
+    return risk_parts
 
 
 def nothing_accepted(error: float, level: float) -> Acceptance:
@@ -231,7 +241,8 @@ def check_error(error: float | None, audit: Any) -> None:
 class ConfidenceHistogram(NamedTuple):
     """How many rows have each confidence.
 
-    Counted in steps of a ten-thousandth, the default, it has the same size for any table.
+    By default, confidences are counted in steps of a ten-thousandth, so that the histogram has the
+    same size for any table.
     """
 
     counts: NDArray[np.int64]  # (m,) number of rows with each confidence
@@ -268,7 +279,7 @@ class ConfidenceHistogram(NamedTuple):
         return self._replace(counts=self.counts + other.counts)
 
     def smallest(self, places: ArrayLike) -> Floats:
-        """Return the confidences at places, from 0, in the ascending order of all rows.
+        """Return the confidences at places of the sorted rows; place 0 has the smallest.
 
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])

@@ -50,13 +50,17 @@ class Annotators(NamedTuple):
 
     @property
     def counted(self) -> dict[int, str]:
-        """The joint answers, by place: a class if nobody named another one, or else skipped."""
+        """The joint answers, by place.
+
+        A row has a class if somebody named it and nobody named another one. It is skipped if people
+        named different classes, or if nobody named one and somebody skipped it.
+        """
         answer_at: dict[int, str] = {}
         for answers in self.answers:
             for place, text in answers.items():
                 is_class = text not in _NO_CLASS
-                # Any class counts before SKIPPED; an empty answer does not count.
-                if is_class or (text and place not in answer_at):
+                is_first = text != "" and place not in answer_at
+                if is_class or is_first:
                     answer_at[place] = text
         return {**answer_at, **dict.fromkeys(self.differing, SKIPPED)}
 
@@ -254,7 +258,8 @@ def read_audit(
     answers = match_answers(sheet, cells, target, labels.classes.tolist(), markers, chosen)
     answers = replace(answers, drawn=table.places_of(answers.drawn))
 
-    # A row may have been labelled in the table since the draw.
+    # A row may have been labelled in the table since the draw. A row without a label has the code
+    # -1, so its entry of ``table_labels`` means nothing.
     rows = answers.rows
     table_labels = labels.classes[labels.codes[rows]].astype(object)
     differs = labels.labeled[rows] & (table_labels != answers.labels)
@@ -280,6 +285,7 @@ def match_answers(
 
     ``others`` are further people's sheets.
     """
+    # The sheets, by path, and their rows.
     all_sheets = [sheet, *others]
     sheets = {person.path or person.name: person for person in all_sheets}
     if len(sheets) < len(all_sheets):
@@ -287,6 +293,7 @@ def match_answers(
     rows_of_sheets = [sheet_rows(person, cells, target, chosen) for person in sheets.values()]
     rows = _join_rows(list(sheets.values()), rows_of_sheets)
 
+    # The class that each answer means, and one answer for each row.
     counts: Counter[str] = Counter()
     for rows_of_person in rows_of_sheets:
         counts.update(row.answer for row in rows_of_person.by_place.values())
@@ -302,6 +309,7 @@ def match_answers(
         answer_at = annotators.counted
         n_differing = len(annotators.differing)
 
+    # The classes in the order of the draw, up to the last row that was answered or skipped.
     last = max((place for place, text in answer_at.items() if text), default=0)
     rows.refuse_removed(sheet.name, last)
     truth = np.full(last, None)
@@ -309,6 +317,7 @@ def match_answers(
         if text not in _NO_CLASS:
             truth[place - 1] = text
 
+    # What the reader should know of answers that are missing.
     n_answers = sum(answer is not None for answer in truth)
     fewest = 2 if chosen == RANDOM else 1
     if n_answers < fewest:
@@ -366,25 +375,34 @@ def classes_meant(
     -------
     class_of : dict of answer to class
     notes : list of str
+
+    Examples
+    --------
+    >>> class_of, notes = classes_meant({"SPAM": 2, "news": 1}, ["spam", "ham"], markers=())
+    >>> class_of
+    {'SPAM': 'spam', 'news': 'news'}
+    >>> notes
+    ["The answer 'SPAM' was read as 'spam'."]
     """
-    class_of = {answer: _class_meant(answer, classes, markers) for answer in counts}
+    name_of = {answer: _class_meant(answer, classes, markers) for answer in counts}
     new_classes: Counter[str] = Counter()
-    for answer, name in class_of.items():
+    for answer, name in name_of.items():
         if name not in _NO_CLASS and name not in classes:
             new_classes[name] += counts[answer]
     spelling_of = chosen_spellings(new_classes)
 
+    class_of = {}
     notes = []
-    for answer, name in class_of.items():
-        spelling = spelling_of.get(name, name)
-        class_of[answer] = spelling
-        if spelling not in (as_typed(answer), SKIPPED):
-            notes.append(f"The answer {shown(answer)} was read as {shown(spelling)}.")
+    for answer, name in name_of.items():
+        title = spelling_of.get(name, name)
+        class_of[answer] = title
+        if title not in (as_typed(answer), SKIPPED):
+            notes.append(f"The answer {shown(answer)} was read as {shown(title)}.")
     return class_of, notes
 
 
 def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:
-    """Find the class that an answer means, known or new; "" and SKIPPED mean no class."""
+    """Find the class that an answer means, known or new; return "" or SKIPPED if it means none."""
     if not answer:
         return ""
     typed = as_typed(answer)
@@ -400,7 +418,11 @@ def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) ->
 
 
 def _is_retyped(name: str, answer: str) -> bool:
-    """Tell whether an answer is a class in other case, or another form of the same number."""
+    """Tell whether an answer is a class in another case, or another form of the same number.
+
+    >>> _is_retyped("1.50", answer="1,5")
+    True
+    """
     if folded(name) == folded(answer):
         return True
     try:

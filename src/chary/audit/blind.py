@@ -17,15 +17,16 @@ from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
 from chary.tables.target import folded
 
-# How many rows are read, in blocks of neighbouring rows: single rows take long to read.
+# How many rows are sampled, and how many neighbouring rows are read at a time: to read single rows
+# would take long.
 _N_ROWS = 2_000
 _BLOCK = 100
 # With fewer filled cells or labels, nothing is concluded.
 _FEWEST_ROWS = 20
 # With more classes, texts are not searched for class names.
 _MOST_NAMED = 50
-# A column reveals the labels if it tells this share of those that always guessing the commonest
-# label gets wrong.
+# A column reveals the labels if it predicts right this share of the rows that are predicted wrong
+# if the commonest label is guessed for all rows.
 _REVEALED = 0.8
 # A column holds classes if at least this share of its filled cells names one.
 _CLASS_CELLS = 0.9
@@ -35,7 +36,7 @@ _KAPPA = 0.2
 # Words in the names of columns that a labeller wrote, whatever the cells look like.
 _LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}  # anywhere in the name
 _OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at its end
-# Words for whatever a column holds: "Type_of_Breach" and "Entity_Type" are not related.
+# Words that do not say what a column is about: "Type_of_Breach" and "Entity_Type" are not related.
 _GENERIC = {
     "category",
     "class",
@@ -108,7 +109,9 @@ def _sample_rows(source: Source, columns: Sequence[str]) -> pl.DataFrame:
     """Read blocks of rows drawn at random, in the order of the table."""
     n_blocks = math.ceil(source.n_rows / _BLOCK)
     n_drawn = min(_N_ROWS // _BLOCK, n_blocks)
-    blocks = np.sort(draw(np.zeros(n_blocks, dtype=bool), n_drawn, random_state=0))
+    can_draw_all = np.zeros(n_blocks, dtype=bool)  # no block is closed to the draw
+    blocks = np.sort(draw(can_draw_all, n_drawn, random_state=0))
+    # (n_drawn, _BLOCK) numbers of rows: block 3 has the rows 300, 301, ... 399.
     numbers = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK)).ravel()
     return source.rows(numbers[numbers < source.n_rows].tolist(), columns)
 
@@ -121,9 +124,9 @@ def _is_named_after_labeller(name: str) -> bool:
 
 def _share_rare_word(judged: str, name: str, n_columns_with: Mapping[str, int]) -> bool:
     """Tell whether two names share a word that few other columns have."""
-    shared = set(_words(judged)) & set(_words(name)) - _GENERIC
+    shared_words = set(_words(judged)) & set(_words(name)) - _GENERIC
     return any(
-        len(word) >= _SHORTEST_WORD and n_columns_with[word] < _COMMON_WORD for word in shared
+        len(word) >= _SHORTEST_WORD and n_columns_with[word] < _COMMON_WORD for word in shared_words
     )
 
 
@@ -134,10 +137,13 @@ def _may_hold_labels(cells: pl.Series) -> bool:
     filled = texts(filled_cells(cells))
     if filled.n_unique() <= _MOST_LABELS:
         return len(filled) > 0
-    plain = filled.str.replace(",", ".", literal=True).str.strip_chars_end(" %")
-    numbers = plain.cast(pl.Float64, strict=False).fill_null(-1.0)
-    is_share = numbers.is_between(0, 100)
-    return bool(is_share.all() and (numbers % 1 != 0).any())
+
+    # A confidence is a number from 0 to 1, or to 100, such as 0.74, 0,74 or 74.5 %. A column of
+    # whole numbers is a count rather than a confidence.
+    numerals = filled.str.replace(",", ".", literal=True).str.strip_chars_end(" %")
+    numbers = numerals.cast(pl.Float64, strict=False).fill_null(-1.0)  # -1: no number
+    is_in_range = numbers.is_between(0, 100)
+    return bool(is_in_range.all() and (numbers % 1 != 0).any())
 
 
 def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str]) -> bool:
@@ -154,7 +160,7 @@ def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str
     class_rows = [(class_of[text], label) for text, label in filled_rows if text in class_of]
     if len(class_rows) >= _CLASS_CELLS * len(filled_rows):
         return _agreement(class_rows, labels) >= _KAPPA
-    # An empty cell may go with a label too, or say nothing.
+    # An empty cell may go with a label like any other value, or say nothing.
     return _tells_label(rows, classes) or _tells_label(filled_rows, classes)
 
 
@@ -163,10 +169,11 @@ def _agreement(class_rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> 
 
     It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`, over the filled cells, with the label
     shares of all rows in the agreement by chance, :math:`p_e`. So a column whose filled cells all
-    name one class can agree beyond chance, too.
+    name one class can agree beyond chance, too. ``class_rows`` are pairs of cell and label.
     """
     counts = Counter(labels)
     observed = sum(cell == label for cell, label in class_rows) / len(class_rows)
+    # The label of a random row is the class of a cell by chance.
     by_chance = sum(counts[cell] for cell, _ in class_rows) / (len(class_rows) * len(labels))
     if by_chance >= 1:
         return 0.0
@@ -174,24 +181,33 @@ def _agreement(class_rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> 
 
 
 def _tells_label(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> bool:
-    """Tell whether the cells tell far more labels than guessing the commonest one would."""
+    """Tell whether cells predict labels far better than always guessing the commonest label.
+
+    ``rows`` are pairs of cell and label.
+    """
     label_counts = Counter(label for _, label in rows)
     commonest_share = max(label_counts.values()) / len(rows)
     if commonest_share >= 1:
         return False
-    n_revealed = max(_count_following(rows), _count_named(rows, classes))
-    return n_revealed / len(rows) >= commonest_share + _REVEALED * (1 - commonest_share)
+    n_predicted = max(_count_predicted(rows), _count_named(rows, classes))
+    return n_predicted / len(rows) >= commonest_share + _REVEALED * (1 - commonest_share)
 
 
-def _count_following(rows: Sequence[tuple[str, str]]) -> int:
-    """Count the rows with the commonest label among the rows with the same cell."""
+def _count_predicted(rows: Sequence[tuple[str, str]]) -> int:
+    """Count the rows whose label is the commonest among the rows with the same cell.
+
+    Below, "x" predicts "good" for three rows; "y" is in one row alone, which predicts nothing:
+
+    >>> _count_predicted([("x", "good"), ("x", "good"), ("x", "good"), ("x", "bad"), ("y", "bad")])
+    3
+    """
     labels_by_cell: dict[str, Counter[str]] = defaultdict(Counter)
     for text, label in rows:
         labels_by_cell[text][label] += 1
     n_rows = 0
     for label_counts in labels_by_cell.values():
         most, second, *_ = [*sorted(label_counts.values(), reverse=True), 0]
-        # A lead of one row may be the row's own: a cell that no other row has tells nothing.
+        # A lead of one row may be due to the row itself, which must not predict its own label.
         if most > second + 1:
             n_rows += most
     return n_rows
@@ -217,10 +233,14 @@ def _count_named(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> int
 
 
 def _phrase(text: str) -> str:
-    """Join the words of a text, with a space before and after each."""
+    """Join the words of a text, with a space before and after each.
+
+    >>> _phrase("Not_spam!")
+    ' not spam '
+    """
     return f" {' '.join(_words(text))} "
 
 
 def _words(text: str) -> list[str]:
-    """Split a text into its words, in lower case."""
+    """Split a text into its words, in lower case: "Sentiment_Score" has two."""
     return re.findall(r"[^\W_]+", folded(text))

@@ -26,9 +26,9 @@ from chary.audit.sheet import (
 from chary.tables.source import read_table
 from chary.tables.table import TableError
 
-# Second part of the seed ("audit" in ASCII): it makes the random numbers differ from those that
-# other code draws with the same seed.
-_AUDIT = 0x6175646974
+# The second part of the seed, "audit" in ASCII. With it, the random numbers differ from the ones
+# that other code draws with the same seed.
+_SEED_OF_AUDIT = 0x6175646974
 
 
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
@@ -72,11 +72,13 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     if not isinstance(random_state, (int, np.integer)):
         random_state = np.random.default_rng(random_state).integers(2**63)
 
-    # Raw 64-bit numbers are the same in every version of NumPy; those of its samplers may change.
-    numbers = np.random.PCG64(np.random.SeedSequence([int(random_state), _AUDIT]))
-    ranks = np.asarray(numbers.random_raw(len(labeled)), dtype=np.uint64)
-    rows = np.flatnonzero(~labeled)
-    return rows[np.argsort(ranks[rows])[:k]]
+    # Raw 64-bit numbers are the same in every version of NumPy; what its samplers make of them may
+    # change.
+    generator = np.random.PCG64(np.random.SeedSequence([int(random_state), _SEED_OF_AUDIT]))
+    numbers = np.asarray(generator.random_raw(len(labeled)), dtype=np.uint64)  # (n,)
+    unlabeled_rows = np.flatnonzero(~labeled)
+    order = np.argsort(numbers[unlabeled_rows])
+    return unlabeled_rows[order[:k]]
 
 
 class DrawnSheet(NamedTuple):
@@ -151,6 +153,7 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         earlier = origin_of(sheet)
         earlier_rows.refuse_removed(sheet.name, earlier_rows.n_drawn)
     except TableError as error:
+        # An error may hold names of parameters beside text, so its parts are passed on one by one.
         reason = ["exists already and cannot be enlarged: ", *error.args, " Draw elsewhere"]
         raise _in_the_way(path, target, *reason) from None
 
@@ -185,14 +188,16 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
 
 
 def _has_same_labels(earlier: SheetOrigin, origin: SheetOrigin) -> bool:
-    """Tell whether a sheet was drawn for the present labels, as far as an older sheet tells."""
-    # A sheet of an older version has no digests.
+    """Tell whether an earlier sheet was drawn for the present labels.
+
+    A sheet of an older version has no digests of labels, so it is taken on trust.
+    """
     same_columns = (earlier.unlabeled, earlier.judged) == (origin.unlabeled, origin.judged)
     return same_columns and earlier.digests in ({}, origin.digests)
 
 
 def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> TableError:
-    """Say why a sheet is not enlarged, and which option replaces it; return the error."""
+    """Return the error that says why a sheet is not enlarged, and which option replaces it."""
     n_answers = count_answers(path, target)
     if n_answers:
         return TableError(
@@ -235,7 +240,7 @@ def count_answers(path: str | os.PathLike[str], target: str) -> int:
 
 
 def refuse_to_lose_answers(path: str | os.PathLike[str], target: str, use_as: str) -> None:
-    """Refuse to overwrite a sheet that holds answers; ``use_as`` names the parameter to pass it."""
+    """Refuse to overwrite a sheet that holds answers; ``use_as`` is the parameter that takes it."""
     n_answers = count_answers(path, target)
     if n_answers:
         raise TableError(
@@ -257,7 +262,7 @@ def keep_copy(path: str | os.PathLike[str], target: str) -> str | None:
     if not count_answers(path, target):
         return None
     original = Path(path)
-    stem, *endings = original.name.rsplit(".", 2)
+    stem, *endings = original.name.rsplit(".", 2)  # such as "t", "judge", "csv"
     for number in count(1):
         copy = original.with_name(".".join([stem, f"discarded-{number}", *endings]))
         if not os.path.lexists(copy):

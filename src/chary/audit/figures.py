@@ -36,11 +36,11 @@ _RISK_OF_COUNT = 0.2
 
 
 class Score(NamedTuple):
-    """How many of some audited rows were right, and what that says of all rows like them."""
+    """How many audited rows are right, with limits for all rows that they were drawn from."""
 
     correct: int  #: audited rows that are right
     n: int  #: audited rows, skipped ones included
-    low: float  #: lower limit of the share that is right, of all rows
+    low: float  #: lower limit of the share of all rows that is right
     high: float  #: upper limit of that share
     level: float  #: of the interval: 0.95 is 95 %
     #: One-sided lower limit of the share that is right, at the same level; None: not computed.
@@ -113,7 +113,7 @@ def promised_score(
 
 
 class Share(NamedTuple):
-    """How many rows of the table are of a class, by the audit, and how many carry its label."""
+    """How common a class is: by the audit, and by the labels under test."""
 
     seen: int  #: audited rows of the class
     n: int  #: audited rows, skipped ones included
@@ -125,7 +125,11 @@ class Share(NamedTuple):
 
     @property
     def off(self) -> tuple[float, float]:
-        """Limits of the share of the label less the share of the class; below 0: too few labels."""
+        """Limits of the surplus of labels, as a share of the table; below 0: labels are lacking.
+
+        >>> Share(8, 40, low=477, high=1_743, labelled=700, population=5_000, level=0.95).off
+        (-0.2086, 0.0446)
+        """
         fewest = self.labelled - self.high
         most = self.labelled - self.low
         return fewest / self.population, most / self.population
@@ -134,7 +138,7 @@ class Share(NamedTuple):
 class ClassJudgement(NamedTuple):
     """What an audit says of one class.
 
-    A figure of fewer than five rows is exact, and says next to nothing.
+    A figure of fewer than five rows is exact, but its interval is so wide that it says little.
     """
 
     share: Share  #: how many rows of the table are of the class
@@ -172,8 +176,8 @@ def judge_labels(
       whose number is known: ``interval`` in a pool of that size, with a neutral prior;
     - recall of a class: the audited rows of the class are a random sample of its rows, whose number
       is not known: ``interval`` in a pool of any size, with a neutral prior;
-    - shares: ``count_interval`` of the answers among N rows, never the counts of the labels;
-    - skipped rows: each limit is the worst over all classes that they could have.
+    - share of a class: ``count_interval`` of the answers among N rows; the labels have no part;
+    - skipped rows: each limit is the worst over all classes that the skipped rows could have.
 
     Parameters
     ----------
@@ -225,6 +229,7 @@ def judge_labels(
 
     is_wrong = ~is_right & ~is_skipped
     pairs = Counter(zip(truth[is_wrong].tolist(), labels[is_wrong].tolist(), strict=True))
+    # Rows without a label count for kappa, so None is a name there if the table has such rows.
     names_or_none = list(dict.fromkeys([*names, *counts]))
     return Judgement(
         accuracy=score(is_right[~is_skipped], level, skipped=n_skipped, population=population),
@@ -276,11 +281,14 @@ def class_scores(
         if n_rows == 0:
             continue
         n_recognised = int((is_class & (y_pred == label)).sum())
-        n_predicted = int((skipped == label).sum())
-        n_missed = skipped.size - n_predicted
-        low, _ = interval(n_recognised, n_rows + n_missed, level=level, prior=NEUTRAL)
+
+        # The worst case adds skipped rows of the class that are not recognised; the best case, such
+        # that are.
+        n_skipped_hits = int((skipped == label).sum())
+        n_skipped_misses = skipped.size - n_skipped_hits
+        low, _ = interval(n_recognised, n_rows + n_skipped_misses, level=level, prior=NEUTRAL)
         _, high = interval(
-            n_recognised + n_predicted, n_rows + n_predicted, level=level, prior=NEUTRAL
+            n_recognised + n_skipped_hits, n_rows + n_skipped_hits, level=level, prior=NEUTRAL
         )
         scores[label] = Score(n_recognised, n_rows, low, high, level)
     return scores
@@ -309,10 +317,10 @@ def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, flo
         return None
     if any(class_score.n < MIN_PER_CLASS for class_score in scores.values()):
         return None
-    limits = [
+    limits_by_class = [
         (class_score.share, class_score.low, class_score.high) for class_score in scores.values()
     ]
-    share, low, high = np.array(limits).T  # (C,) each
+    share, low, high = np.array(limits_by_class).T  # p_c, l_c, u_c: (C,) each
     mean = float(share.mean())
     below = float(np.linalg.norm(share - low)) / len(scores)
     above = float(np.linalg.norm(high - share)) / len(scores)
@@ -396,9 +404,9 @@ def compare(
     """Test whether two models err equally often, by the rows on which exactly one is right.
 
     It is McNemar's exact test. On a skipped row, either model may be right, so the p-value is the
-    largest that any answers for the skipped rows would give: just as many of them as are needed to
-    draw level count for the model that is behind. So a small p-value names the better model
-    whatever the skipped rows are.
+    largest that any answers for the skipped rows would give. To find it, skipped rows are counted
+    for the model that is behind until both are level. So a small p-value names the better model,
+    whatever the answers for the skipped rows would be.
 
     Parameters
     ----------
@@ -407,8 +415,8 @@ def compare(
     second_correct : array-like of shape (k,), bool
         Whether the second is.
     skipped : array-like of shape (k,), bool, default=None
-        Rows that were drawn and not answered, and on which the two say different things. Where they
-        say the same, both are right or both are wrong, and the answer makes no difference.
+        Rows that were drawn and not answered, and for which the two models differ. If they agree,
+        both are right or both are wrong, and the answer makes no difference.
 
     Examples
     --------
@@ -427,9 +435,10 @@ def compare(
     only_second = int(np.sum(second & ~first))
     n_skipped = int(np.sum(is_skipped))
 
-    # Worst case: skipped rows count for the model that is behind until both are level.
+    # Worst case: skipped rows count for the model that is behind, until both are level.
     more = max(only_first, only_second)
-    fewer = min(more, min(only_first, only_second) + n_skipped)
+    fewer = min(only_first, only_second)
+    fewer = min(more, fewer + n_skipped)
     p_value = 1.0
     if more > 0:
         p_value = float(binomtest(fewer, fewer + more).pvalue)
@@ -500,29 +509,38 @@ def difference(
     n = np.size(first_correct)
     low = 1.0
     high = -1.0
-    for n_more in range(comparison.n_skipped + 1):  # skipped rows that one alone has right
-        low = min(low, _difference_limits(b, c + n_more, n, population, level)[0])
-        high = max(high, _difference_limits(b + n_more, c, n, population, level)[1])
+    # Worst case: of the skipped rows, n_more are right by the second labelling alone (for the lower
+    # limit) or by the first alone (for the upper one).
+    for n_more in range(comparison.n_skipped + 1):
+        low_if, _ = _difference_limits(b, c + n_more, n, population, level)
+        _, high_if = _difference_limits(b + n_more, c, n, population, level)
+        low = min(low, low_if)
+        high = max(high, high_if)
     return Difference((b - c) / n, low, high, level, comparison)
 
 
 def _difference_limits(
     b: int, c: int, n: int, population: int, level: float
 ) -> tuple[float, float]:
-    """Compute limits of a difference: of n rows, only the first has b right, the second c."""
-    risk = 1 - level
-    fewest, most = count_interval(b + c, n, population, 1 - _RISK_OF_COUNT * risk)  # of U
-    low_share = 0.0  # limits of q
-    high_share = 1.0
-    if b + c > 0:
-        pool = fewest if fewest == most else None
-        share_level = 1 - (1 - _RISK_OF_COUNT) * risk
-        low_share, high_share = interval(b, b + c, pool, share_level, prior=NEUTRAL)
+    """Compute limits of (U / N) (2 q - 1); see ``difference``.
 
-    # The more rows the two differ on (U), the farther from 0 is the difference: the lower limit
-    # takes the largest U if it is negative, and the smallest if not; the upper limit conversely.
-    low = 2 * low_share - 1
-    high = 2 * high_share - 1
+    Of n drawn rows, the first labelling alone is right on b, and the second alone on c.
+    """
+    # Limits of U. If they are equal, U is known, and is the pool of q.
+    risk = 1 - level
+    fewest, most = count_interval(b + c, n, population, 1 - _RISK_OF_COUNT * risk)
+    pool = fewest if fewest == most else None
+
+    low_q = 0.0
+    high_q = 1.0
+    if b + c > 0:
+        level_of_q = 1 - (1 - _RISK_OF_COUNT) * risk
+        low_q, high_q = interval(b, b + c, pool, level_of_q, prior=NEUTRAL)
+
+    # The larger U is, the farther from 0 is the difference. So the lower limit takes the largest U
+    # if it is negative, and the smallest if not; the upper limit conversely.
+    low = 2 * low_q - 1
+    high = 2 * high_q - 1
     low *= most if low < 0 else fewest
     high *= most if high > 0 else fewest
     return low / population, high / population
@@ -562,11 +580,19 @@ def pair_counts(
     names: Sequence[Any],
     weights: Iterable[int] = repeat(1),
 ) -> NDArray[np.int64]:
-    """Count the pairs of a name in ``first`` and one in ``second``; skip values not in ``names``.
+    """Count the rows by the name in ``first`` (axis 0) and in ``second`` (axis 1).
+
+    A row with a value that is not in ``names`` is passed over. Row i counts ``weights[i]`` times.
 
     Returns
     -------
     array of shape (C, C)
+
+    Examples
+    --------
+    >>> pair_counts(["a", "a", "b"], ["a", "b", "b"], names=["a", "b"])
+    array([[1, 1],
+           [0, 1]])
     """
     code_of = {name: code for code, name in enumerate(names)}
     counts = np.zeros((len(names), len(names)), dtype=np.int64)
@@ -593,11 +619,11 @@ def _score_of(
 
 
 def _equal(values: Array, expected: Any) -> Mask:
-    """Compare each value; None is equal to nothing."""
+    """Tell where a value equals the expected one, which may be an array; None equals nothing."""
     has_value = values != None  # noqa: E711 (elementwise)
     return np.asarray(values == expected, dtype=bool) & has_value
 
 
 def _mask(skipped: ArrayLike | None, n: int) -> Mask:
-    """Return where rows were skipped: nowhere by default."""
+    """Convert ``skipped`` to a mask; without it, no row was skipped."""
     return np.zeros(n, dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)

@@ -31,7 +31,7 @@ from chary.tables.target import folded
 # Keys that choose a class, in the terminal and in the browser. The missing letters have other uses:
 # u undoes, s skips, n names a class, q quits.
 CLASS_KEYS = "123456789abcdefghijklmoprtvwxyz"
-# The interval is shown again after this many answers. If it were shown after each, its move would
+# The interval is shown again after this many answers. If it were shown after each, its change would
 # tell the annotator whether the answer agreed with the label.
 LOOKS = 5
 
@@ -100,7 +100,7 @@ class Filling:
         return self.sheet.frame.row(self.rows[place - 1].line - 1, named=True)
 
     def place_of(self, number: int) -> int | None:
-        """Find the place in the sheet of a row of the table, by its number from 0."""
+        """Find the place in the sheet, from 1, of row ``number`` of the table, from 0."""
         for place, row in enumerate(self.rows, start=1):
             if row.number == number:
                 return place
@@ -133,10 +133,10 @@ class Filling:
         """
         text = text.strip()
         with sole_writer(self.path):
-            token = self._row(place).token
+            token_seen = self._row(place).token
             self.refresh()
             row = self._row(place)
-            if row.token != token or number not in (None, row.number):
+            if row.token != token_seen or number not in (None, row.number):
                 raise AnsweredElsewhereError(
                     f"{self.path.name} is another sheet by now; look again."
                 )
@@ -182,7 +182,7 @@ class Filling:
     def _write(self, sheet: Table, answers: list[str]) -> None:
         """Write the answers into the file, and only then change the attributes.
 
-        So an answer that cannot be written, as on a full disk, does not seem saved.
+        So an answer that cannot be written, because the disk is full, does not seem saved.
         """
         target = self.origin.target
         cells = sheet.frame[target].cast(pl.String).to_list()
@@ -226,10 +226,12 @@ class Stopping:
     def limits(self, answers: Sequence[str]) -> tuple[Array, Array]:
         """Compute the limits after every row up to the last look; empty before the first look.
 
-        Only the answers before the first empty one count, in whole steps of ``LOOKS``.
+        A look is possible after every ``LOOKS`` answers, and after the last row. Only the answers
+        before the first empty one count: with 12 of them, the last look was after 10.
         """
         n_rows = [*answers, ""].index("")
-        if n_rows < len(answers):
+        is_complete = n_rows == len(answers)
+        if not is_complete:
             n_rows -= n_rows % LOOKS
         if n_rows == 0:
             return np.empty(0), np.empty(0)
@@ -243,7 +245,13 @@ class Stopping:
         return sequence(correct & ~skipped, self.population, skipped=skipped)
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:
-        """Say how good the labels are by now, and whether the interval is narrow enough."""
+        """Write how good the labels are by now; return also whether the interval is narrow enough.
+
+        >>> stopping = Stopping(["a"] * 10, population=500)
+        >>> words, is_enough = stopping.words(["a"] * 5 + [""] * 5)
+        >>> words
+        'After 5 rows: between 39% and 100% of the labels are right (valid whenever you stop).'
+        """
         low, high = self.limits(answers)
         if len(low) == 0:
             return f"The interval is shown after {LOOKS} rows, then after every {LOOKS}.", False

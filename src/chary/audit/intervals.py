@@ -7,7 +7,8 @@ whatever their answers would have been.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ NEUTRAL = (1.0, 1.0)  # for anything else: uniform
 # Allowances for rounding: they may widen an interval, and never make it narrower.
 _ROUNDING = 1e-12  # added to the probability of a tail
 _LOG_ROUNDING = 1e-6  # added to the logarithm of a likelihood
-# With more drawn rows, Clopper and Pearson's limits are used instead; see ``interval``.
+# The most drawn rows for which all outcomes are enumerated. With more, an interval is of the kind
+# of Clopper and Pearson; see ``interval`` and ``count_interval``.
 _MOST_ENUMERATED = 1_000
 # The share of a pool of any size is searched among multiples of 1 / _STEPS.
 _STEPS = 2**30
@@ -96,9 +98,11 @@ def interval(
         lower_limit, _ = clopper_pearson(correct, n, level)
         _, upper_limit = clopper_pearson(correct + skipped, n, level)
         return float(lower_limit), float(upper_limit)
+    # The upper limit is 1 less the lower limit of the share that is wrong.
     wrong = n - correct - skipped
     low = _fewest_kept(correct, n, None, 1 - level, prior)
     high = _STEPS - _fewest_kept(wrong, n, None, 1 - level, prior[::-1])
+    # The limits lie within the step before ``low`` and the step after ``high``.
     return max(0, low - 1) / _STEPS, min(_STEPS, high + 1) / _STEPS
 
 
@@ -118,8 +122,8 @@ def count_interval(
     .. math:: \{ M : P_M(r_M(X) \le r_M(x)) > 1 - level \}, \qquad
               r_M(y) = P(X = y \mid N, M, n) / m(y).
 
-    At n = N both limits are x. Beyond a thousand drawn rows, those M are kept for which both tails,
-    P(X >= x) and P(X <= x), exceed (1 - level) / 2.
+    At n = N both limits are x. Beyond a thousand drawn rows, M is kept if both tails, P(X >= x) and
+    P(X <= x), exceed (1 - level) / 2.
 
     Parameters
     ----------
@@ -173,7 +177,7 @@ def at_least(correct: int, n: int, population: int | None = None, level: float =
     n : int
         Rows drawn, the skipped ones included.
     population : int, default=None
-        Rows of the pool they were drawn from; None: one of any size.
+        Rows of the pool they were drawn from. None: any number.
     level : float, default=0.95
 
     Examples
@@ -253,9 +257,9 @@ def sequence(
     # All intervals hold together, so each is cut down to its overlap with all earlier ones, if any.
     highest_low = np.maximum.accumulate(low)
     lowest_high = np.minimum.accumulate(high)
-    is_left = highest_low <= lowest_high
-    low = np.where(is_left, highest_low, low)
-    high = np.where(is_left, lowest_high, high)
+    has_overlap = highest_low <= lowest_high
+    low = np.where(has_overlap, highest_low, low)
+    high = np.where(has_overlap, lowest_high, high)
     return low / population, high / population
 
 
@@ -270,43 +274,72 @@ def clopper_pearson(correct: Any, n: Any, level: float) -> tuple[Floats, Floats]
 
 
 def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
-    """Compute the chances of each number of right rows among n drawn ones.
+    r"""Compute the chances of each number of right rows among n drawn ones.
 
-    Computed by the ratios of neighbouring chances: factorials of large pools would lose precision.
+    With M = ``right`` and N = ``population``, neighbouring chances have the ratio
+
+    .. math:: \frac{P(X = j + 1)}{P(X = j)} = \frac{(M - j) (n - j)}{(j + 1) (N - M - n + j + 1)}.
+
+    All chances follow from these ratios, since they add up to 1. Factorials of large pools would
+    lose precision.
 
     Returns
     -------
-    first : int
+    fewest : int
         The smallest possible number of right rows among the drawn ones.
-    chance : array
-        The chances of ``first``, ``first + 1``, ... right rows.
+    chances : array
+        The chances of ``fewest``, ``fewest + 1``, ... right rows.
+
+    Examples
+    --------
+    Two rows drawn from three, of which two are right:
+
+    >>> hypergeometric(population=3, right=2, n=2)
+    (1, array([0.66666667, 0.33333333]))
     """
-    first = max(0, n - population + right)
-    last = min(n, right)
-    j = np.arange(first, last, dtype=float)
-    ratio = (right - j) * (n - j) / ((j + 1) * (population - right - n + j + 1))
-    log = np.append(0.0, np.cumsum(np.log(ratio)))
-    chance = np.exp(log - log.max())
-    return first, chance / chance.sum()
+    wrong = population - right
+    fewest = max(0, n - wrong)
+    most = min(n, right)
+    j = np.arange(fewest, most, dtype=float)
+    ratio = (right - j) * (n - j) / ((j + 1) * (wrong - n + j + 1))
+    log_chances = np.append(0.0, np.cumsum(np.log(ratio)))  # up to a constant
+    chances = np.exp(log_chances - log_chances.max())  # the largest is 1, so none overflows
+    return fewest, chances / chances.sum()
+
+
+def _first_passing(numbers: range, passes: Callable[[int], bool]) -> int:
+    """Find the first number that passes a test, by bisection; ``numbers.stop`` if none does.
+
+    All numbers after the first one that passes must pass, too.
+
+    >>> _first_passing(range(3, 10), lambda number: number**2 > 30)
+    6
+    """
+    return numbers.start + bisect_left(numbers, True, key=passes)
 
 
 def _fewest(x: int, n: int, population: int, tail: float) -> int:
     """Find the smallest number of right rows in the pool for which P(X >= x) exceeds ``tail``."""
 
     def is_likely(right: int) -> bool:
-        first, chance = hypergeometric(population, right, n)
-        return float(chance[max(0, x - first) :].sum()) > tail - _ROUNDING
+        fewest, chances = hypergeometric(population, right, n)
+        chance_of_x_or_more = float(chances[max(0, x - fewest) :].sum())
+        return chance_of_x_or_more > tail - _ROUNDING
 
-    certain = population - (n - x)
-    return x + bisect_left(range(x, certain), True, key=is_likely)
+    # If all other rows of the pool are right, at least x of the drawn rows are.
+    most_right = population - (n - x)
+    return _first_passing(range(x, most_right), is_likely)
 
 
 class _Look(NamedTuple):
-    """How rare the outcome x is if the pool has a certain number of right rows."""
+    """How rare the outcome x is if the pool has M right rows.
 
-    chance: float  # of all outcomes at least as rare as x
-    n_below: int  # outcomes below x that are at least as rare as x
+    A rare outcome is one that is at least as rare as x: every y with r_M(y) <= r_M(x).
+    """
+
     rarity: float  # r_M(x) of ``count_interval``: the smaller, the rarer
+    rare_chance: float  # the chance of all rare outcomes together
+    n_rare_below: int  # number of rare outcomes below x
 
 
 @lru_cache(4096)
@@ -315,65 +348,78 @@ def _fewest_kept(
 ) -> int:
     """Find the smallest number M of right rows in the pool that the interval keeps.
 
-    M is kept if the outcomes y that are at least as rare as x have a chance above ``risk``, see
-    ``interval``. Without a ``population``, M counts steps of a share of 1 / ``_STEPS``.
+    M is kept if the rare outcomes (see ``_Look``) have a chance above ``risk``. Without a
+    ``population``, M stands for the share M / ``_STEPS``.
 
-    For M below the likeliest one, the outcomes at least as rare as x are all y from x on, and all y
-    up to some y' that grows with M. On a stretch of M with the same y', their chance falls and then
-    rises with M, so only the two ends of each stretch are looked at. Their chance is at most
-    r_M(x), because the m(y) of all outcomes add up to 1: the search begins at the first M for which
-    r_M(x) exceeds the risk.
+    The search rests on three facts about every M below the likeliest one:
+
+    1. The rare outcomes have a chance of at most r_M(x), because the m(y) of all outcomes add up to
+       1. So the search begins at the first M for which r_M(x) exceeds the risk.
+    2. The rare outcomes are x, x + 1, ..., n, and 0, 1, ..., y' for a y' < x that grows with M.
+    3. On a stretch of M with the same y', their chance falls and then rises with M. So if neither
+       end of the stretch is kept, no M between them is.
     """
-    outcomes = np.arange(n + 1.0)
-    choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
+    if x == 0:
+        return 0
+    outcomes = np.arange(n + 1.0)  # all y
+    log_choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
     a, b = prior
-    expected = np.exp(choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m(y)
+    expected = np.exp(log_choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m(y)
 
     def look(right: int) -> _Look:
         if population is None:
-            share = right / _STEPS
-            chance = np.exp(choose + xlogy(outcomes, share) + xlog1py(n - outcomes, -share))
+            p = right / _STEPS
+            chances = np.exp(log_choose + xlogy(outcomes, p) + xlog1py(n - outcomes, -p))
         else:
-            chance = np.zeros(n + 1)
-            first, possible = hypergeometric(population, right, n)
-            chance[first : first + len(possible)] = possible
-        rarity = chance / expected
+            chances = np.zeros(n + 1)
+            fewest, possible = hypergeometric(population, right, n)
+            chances[fewest : fewest + len(possible)] = possible
+        rarity = chances / expected
         is_rare = rarity <= rarity[x] * (1 + _LOG_ROUNDING)
-        chance_of_rare = float(chance[is_rare].sum()) + _ROUNDING
-        return _Look(chance_of_rare, int(np.count_nonzero(is_rare[:x])), float(rarity[x]))
-
-    if x == 0:
-        return 0
-    likeliest = (population or _STEPS) * x // n
-    start = bisect_left(range(likeliest), True, key=lambda right: look(right).rarity > risk)
-    while start < likeliest:
-        chance, n_below, _ = look(start)
-        if chance > risk:
-            return start
-        # The last M of the stretch, on which y' and so ``n_below`` stays the same.
-        stretch = range(start, likeliest)
-        end = (
-            start + bisect_left(stretch, True, key=lambda right: look(right).n_below > n_below) - 1
+        return _Look(
+            rarity=float(rarity[x]),
+            rare_chance=float(chances[is_rare].sum()) + _ROUNDING,
+            n_rare_below=int(np.count_nonzero(is_rare[:x])),
         )
-        if look(end).chance > risk:
-            stretch = range(start, end)
-            return start + bisect_left(stretch, True, key=lambda right: look(right).chance > risk)
+
+    def is_kept(right: int) -> bool:
+        return look(right).rare_chance > risk
+
+    likeliest = (population or _STEPS) * x // n
+    start = _first_passing(range(likeliest), lambda right: look(right).rarity > risk)
+    while start < likeliest:
+        if is_kept(start):
+            return start
+        # The stretch that begins at ``start`` goes on while y', and so ``n_rare_below``, is as it
+        # is there.
+        n_below = look(start).n_rare_below
+        length = bisect_right(
+            range(start, likeliest), n_below, key=lambda right: look(right).n_rare_below
+        )
+        end = start + length - 1
+        if is_kept(end):
+            return _first_passing(range(start, end), is_kept)
         start = end + 1
     return likeliest
 
 
 def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
-    """Find for each moment the smallest number of right rows that the martingale allows."""
-    needed = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
-    # Bisection for all t at once: low is always ruled out, high never. The likeliest number, with
-    # which high begins, is never ruled out.
+    """Find the smallest M with R_t(M) < 1 / (1 - level), after each row; see ``sequence``.
+
+    ``t`` is 1, 2, ... k, and ``s`` has the number of right rows among the first t: both (k,).
+    """
+    # R_t(M) < 1 / (1 - level) means log L_t(M) > log B(1 + s, 1 + t - s) + log(1 - level).
+    bound = betaln(1 + s, 1 + t - s) + np.log1p(-level) - _LOG_ROUNDING
+
+    # Bisection for all t at once: low is always ruled out, high never. High begins with the
+    # likeliest M, which is never ruled out.
     low = s - 1
     high = np.clip((population + 1) * s // t, s, population - (t - s))
     while (high - low > 1).any():
         middle = (low + high) // 2
-        is_allowed = _log_likelihood(np.maximum(middle, s), s, t, population) > needed
-        is_allowed &= middle > low
-        low = np.where(is_allowed, low, np.minimum(middle, high - 1))
+        is_allowed = _log_likelihood(np.maximum(middle, s), s, t, population) > bound
+        is_allowed &= middle > low  # where low and high are neighbours, both stay
+        low = np.where(is_allowed, low, middle)
         high = np.where(is_allowed, middle, high)
     return high
 

@@ -75,7 +75,7 @@ class JudgedTable(Audit):
 
     tested: LabelsUnderTest
     columns: list[JudgedColumn]
-    # By column and value of the slice: accuracy of the first column of labels.
+    # For each column of ``by`` and each of its values: the accuracy of the first column of labels.
     slices: dict[str, dict[Any, Slice]]
     pairs: list[LabelPair]  # one pair if there are two columns of labels
     notes: list[str]
@@ -298,13 +298,14 @@ def _compare(
         first.correct, second.correct, tested.source.n_filled, level, skipped=matters
     )
 
+    # The rows of the table are counted by pair of cells first, as different cells may be one class.
     names = [first.name, second.name]
-    pairs = tested.source.filled_columns(names).group_by(names).len("chary_rows")
+    cell_pairs = tested.source.filled_columns(names).group_by(names).len("chary_rows")
     counts = pair_counts(
-        tested.of(pairs[first.name]),
-        tested.of(pairs[second.name]),
+        tested.of(cell_pairs[first.name]),
+        tested.of(cell_pairs[second.name]),
         tested.classes,
-        pairs["chary_rows"],
+        weights=cell_pairs["chary_rows"],
     )
     return LabelPair(first.name, second.name, accuracy_difference, counts)
 
@@ -316,7 +317,7 @@ def _slices(
     answers: AuditAnswers,
     level: float,
 ) -> dict[Any, Slice]:
-    """Score the labels for each value of a column; the level holds for all ``by`` columns."""
+    """Score the labels for each value of a column; the level is for all ``by`` columns together."""
     values, n_rows_of_values = tested.source.counts(cells.name)
     if len(values) > _MOST_SLICES:
         raise TableError(
@@ -348,7 +349,7 @@ def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswe
         raise TableError(f"Column {name} holds no numbers beside labels; choose another.")
     is_answered = np.zeros(len(confidence), dtype=bool)
     is_answered[answers.rows] = True
-    is_counted = can_accept[answers.drawn]
+    is_counted = can_accept[answers.drawn]  # (m,) by drawn row; the masks above are by row, (n,)
     return Acceptor(
         confidence=confidence[answers.drawn][is_counted],
         correct=judged.correct[is_counted],

@@ -42,11 +42,11 @@ class LabelsUnderTest(NamedTuple):
     options: JudgeOptions
     classes: list[str]  # of all columns together, sorted
     counts: dict[str, dict[str | None, int]]  # by column: number of rows by class
-    class_of: dict[str, str]  # the class by spelling
+    class_of: dict[str, str]  # the class that each spelling means
     notes: list[str]  # which spellings were read as one class, a sentence each
 
     def of(self, cells: pl.Series) -> list[str | None]:
-        """Return the class of each cell."""
+        """Return the class of each cell; None: no label."""
         return [self.class_of.get(text) for text in _as_labels(cells).to_list()]
 
     def digest(self, name: str) -> str:
@@ -55,13 +55,15 @@ class LabelsUnderTest(NamedTuple):
         Cells that are read as the same text count as the same, so that a table may be saved in
         another format.
         """
+        # Several values may be read as one label, which has one code. An empty cell has -1.
         values, _ = self.source.counts(name)
-        labels = _as_labels(values)
-        distinct = sorted(set(labels.drop_nulls()))
-        code_of = {label: code for code, label in enumerate(distinct)}
-        code_of_value = [code_of.get(label, -1) for label in labels.to_list()]
+        label_of_value = _as_labels(values)
+        labels = sorted(set(label_of_value.drop_nulls()))
+        code_of = {label: code for code, label in enumerate(labels)}
+        code_of_value = [code_of.get(label, -1) for label in label_of_value.to_list()]
 
-        digest = hashlib.sha256(json.dumps(distinct).encode())
+        # Digested are the list of labels, then the code of each row.
+        digest = hashlib.sha256(json.dumps(labels).encode())
         for block in self.source.columns([name]).iter_slices(_DIGEST_BLOCK):
             codes = block[name].replace_strict(
                 values, code_of_value, default=-1, return_dtype=pl.Int32
@@ -83,10 +85,11 @@ class LabelsUnderTest(NamedTuple):
         cells = self.source.columns(list(dict.fromkeys([confidence_column, label_column])))
 
         # Numbers may be written as in a column that a model learns from, such as 0,74 or 74 %.
-        form = Numbers().find(filled_cells(cells[confidence_column]), forced=True)
+        numerals = cells[confidence_column]
+        form = Numbers().find(filled_cells(numerals), forced=True)
         if form is None:
             raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
-        confidence = Numbers().read(cells[confidence_column], form)[:, 0]
+        confidence = Numbers().read(numerals, form)[:, 0]
         has_label = _as_labels(cells[label_column]).is_in(list(self.class_of)).fill_null(False)
         return confidence, has_label.to_numpy()
 
@@ -117,16 +120,24 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
 
     # Spellings are chosen over both columns, so that the two have the same classes.
     class_of = chosen_spellings(all_labels)
-    counts: dict[str, dict[str | None, int]] = {}
+    counts_by_class: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
     for name, n_rows_of in counts_by_text.items():
+        # A note names only the spellings of its column.
         class_here = {text: title for text, title in class_of.items() if text in n_rows_of}
         notes += fold_sentences(class_here, name)
         rows_by_class: Counter[str | None] = Counter()
         for text, n_rows in n_rows_of.items():
             rows_by_class[class_of.get(text)] += n_rows
-        counts[name] = rows_by_class
-    return LabelsUnderTest(source, options, sorted(set(class_of.values())), counts, class_of, notes)
+        counts_by_class[name] = rows_by_class
+    return LabelsUnderTest(
+        source,
+        options,
+        classes=sorted(set(class_of.values())),
+        counts=counts_by_class,
+        class_of=class_of,
+        notes=notes,
+    )
 
 
 def labels_of_sheet(

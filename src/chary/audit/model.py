@@ -190,9 +190,11 @@ def fit_with_audit(
     folds = [places for _, places in splits]
     fold_models: list[tuple[Any, Ints]] = []
     after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=fold_models)
-    order = np.argsort(np.concatenate(folds))  # from fold after fold back to the order of ``rows``
+    # ``after`` has one fold after the other; ``order`` brings it back to the order of ``rows``.
+    order = np.argsort(np.concatenate(folds))
+    no_rows = rows[:0]
     return AuditedResult(
-        model=fit_without(estimator, X, labels, rows[:0]),  # without no row: on all labels
+        model=fit_without(estimator, X, labels, no_rows),
         unaudited_model=unaudited_model,
         rows=rows,
         labels=labels.classes[labels.codes[rows]],
@@ -206,9 +208,9 @@ def fit_with_audit(
 def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
     """Check the numbers of the audited rows: two or more different ones, all with a label."""
     rows = np.asarray(audit)
-    n_different = len(np.intersect1d(rows, np.arange(len(labeled))))
+    n_valid = len(np.intersect1d(rows, np.arange(len(labeled))))  # different rows of the table
     are_numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
-    if not are_numbers or len(rows) < 2 or len(rows) != n_different:
+    if not are_numbers or len(rows) < 2 or len(rows) != n_valid:
         raise ValueError(f"audit must hold the numbers of two or more of the {len(labeled)} rows.")
     n_unlabeled = int((~labeled[rows]).sum())
     if n_unlabeled:
@@ -226,16 +228,15 @@ def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
 class AuditFigures(Audit):
     """What an audit says of a model.
 
-    ``accuracy`` is the accuracy of the model used without the audit;
-    ``classes`` are the recalls of the model that has learned from the audit, too. Skipped rows
-    count as wrong.
+    The audit speaks of two models: ``accuracy`` is of the model that would be used without the
+    audit; ``after``, ``classes``, ``balanced`` and ``pairs`` are of the *final* model, which has
+    learned from the audit, too. Skipped rows count as wrong.
     """
 
-    # Accuracy of the model that has learned from the audit, too: cross-fitted, so approximate.
-    # None: the audit is unfinished.
+    # Accuracy of the final model: cross-fitted, so approximate. None: the audit is unfinished.
     after: Score | None
-    balanced: tuple[float, float, float] | None  # balanced accuracy of that model, and its limits
-    pairs: dict[tuple[str, str], int]  # audited rows by answer and by that model's label
+    balanced: tuple[float, float, float] | None  # its balanced accuracy, with lower and upper limit
+    pairs: dict[tuple[str, str], int]  # audited rows by answer and by the final model's label
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -256,7 +257,10 @@ class AuditFigures(Audit):
         return [*notes, f"On the audit, self-training {outcome} ({p_value})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
-        """Count the rows to accept among ``rest`` instead; the thresholds stay."""
+        """Replace the histogram of the rows that nobody has answered, ``Acceptor.rest``.
+
+        So accepted rows are counted in another table, by the same thresholds.
+        """
         if self.acceptor is None:
             return self
         return replace(self, acceptor=self.acceptor._replace(rest=rest))
@@ -284,13 +288,13 @@ def audit_figures(
         All labels, those given and those of the audit.
     answers : AuditAnswers
     correct : array of shape (k,), bool
-        Whether the model used without the audit is right on each answered row.
+        Whether the model that would be used without the audit is right on each answered row.
     n_unlabeled : int, default=None
         Rows without a label beside the answered ones, if X does not hold all of them.
     error, comparison, rounds
         Fields of ``AuditFigures``.
     """
-    is_correct = np.zeros(len(answers.drawn), dtype=bool)
+    is_correct = np.zeros(len(answers.drawn), dtype=bool)  # False where the row was skipped
     is_correct[~answers.skipped] = correct
     after = result.after
     unlabelled_rows = np.flatnonzero(~labels.labeled)
@@ -308,7 +312,7 @@ def audit_figures(
         level=_LEVEL,
         classes={},
         acceptor=Acceptor(
-            # To the four digits of ``ConfidenceHistogram``.
+            # Rounded to four digits, as the histograms count confidences.
             confidence=np.round(np.append(after.confidence, confidence_of_skipped), 4),
             correct=np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
             pool=unanswered.plus(answered),
@@ -344,13 +348,15 @@ def audit_figures(
 
 
 def compare_models(first: Any, second: Any, X: Array, answers: AuditAnswers) -> Comparison:
-    """Compare two models on an audit; if they differ on a skipped row, either may be right."""
+    """Test whether two models are right equally often on the drawn rows; see ``compare``."""
     X_drawn = X[answers.drawn]
     first_labels = first.predict(X_drawn)
     second_labels = second.predict(X_drawn)
+    is_answered = ~answers.skipped
     return compare(
-        ~answers.skipped & (first_labels == answers.truth),
-        ~answers.skipped & (second_labels == answers.truth),
+        is_answered & (first_labels == answers.truth),
+        is_answered & (second_labels == answers.truth),
+        # If both models predict the same for a skipped row, its answer makes no difference.
         skipped=answers.skipped & (first_labels != second_labels),
     )
 

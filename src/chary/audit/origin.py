@@ -16,7 +16,9 @@ from chary._words import shown
 from chary.tables.table import Table, TableError, column_named
 from chary.tables.target import markers_of
 
-CLASSES = "chary_classes"  # the column of a sheet that holds its origin, in every row
+# The column of a sheet that holds the sheet's origin, in every row. It is named for the classes,
+# which the origin lists first.
+CLASSES = "chary_classes"
 # How the rows of a sheet were chosen: at random, to measure the accuracy; or because a model
 # doubts their labels, which cannot measure it.
 RANDOM = "random"
@@ -35,8 +37,8 @@ class SheetOrigin(NamedTuple):
     target: str
     classes: list[str]  # the classes known at the draw
     unlabeled: tuple[str, ...] | None  # as given to ``target_labels``
-    tables: tuple[str, ...]  # paths as typed, several if these were one table; empty if unknown
-    read_with: dict[str, Any]  # the parameters to read them with
+    tables: tuple[str, ...]  # paths of the table's files, as typed; empty if unknown
+    read_with: dict[str, Any]  # the parameters to read these files with
     chosen: str = RANDOM
     seed: int | None = None  # of the draw
     judged: tuple[str, ...] = ()  # columns of labels under test; empty: an audit of missing labels
@@ -70,14 +72,16 @@ def sheet_origin(
 
 
 def read_origin(sheet: Table) -> SheetOrigin | None:
-    """Read where a sheet comes from; return None if a spreadsheet has lost it."""
-    # Every row holds the same origin: the first that can be read will do.
-    cell = next(filter(None, _parse_cells(sheet)), {})
+    """Read where a sheet comes from; return None if column CLASSES was lost or spoilt."""
+    # Every row holds the same origin, so the first cell that can be read is enough.
+    cell = next(filter(None, _parse_cells(sheet)), None)
+    if cell is None:
+        return None
+    target = next(iter(cell))
     try:
-        target = next(iter(cell))
         classes = [str(name) for name in cell[target]]
         reading = {**cell.get(_READ_WITH, {})}
-    except (StopIteration, TypeError):
+    except TypeError:  # no list of classes, or no mapping of parameters
         return None
 
     read_with: dict[str, Any] = {}
@@ -88,31 +92,38 @@ def read_origin(sheet: Table) -> SheetOrigin | None:
     if header_row:
         read_with["header_row"] = header_row
 
+    optional_fields = {}
+    for name, read in _FIELDS.items():
+        if _key(name) in cell:
+            optional_fields[name] = read(cell[_key(name)])
     unlabeled = cell.get(_UNLABELED)
     return SheetOrigin(
         target,
         classes,
-        None if unlabeled is None else _texts(unlabeled),
-        _texts(cell.get(_TABLE) or []),
-        read_with,
-        **{name: read(cell[_key(name)]) for name, read in _FIELDS.items() if _key(name) in cell},
+        unlabeled=None if unlabeled is None else _texts(unlabeled),
+        tables=_texts(cell.get(_TABLE) or []),
+        read_with=read_with,
+        **optional_fields,
     )
 
 
 def origin_of(sheet: Table) -> SheetOrigin:
-    """Read where a sheet comes from; refuse a sheet that has lost this."""
+    """Read where a sheet comes from, as ``read_origin`` does, but refuse a sheet that cannot tell.
+
+    A sheet without its target column, in which the answers stand, is refused, too.
+    """
     origin = read_origin(sheet)
     if origin is None:
         raise TableError(
             f"{sheet.name} has no usable column {shown(CLASSES)}, which says how it was drawn; to "
             "put the column back, draw the same rows again elsewhere and copy it."
         )
-    column_named(sheet, origin.target)
+    column_named(sheet, origin.target)  # raises TableError if there is no such column
     return origin
 
 
 def places_in_draw(sheet: Table) -> list[int | None]:
-    """Read the place of each row in the draw, None if its cell does not say."""
+    """Read from column CLASSES each row's place in the draw; None if its cell does not say."""
     return [_whole_number(cell.get(_PLACE)) for cell in _parse_cells(sheet)]
 
 
@@ -140,17 +151,22 @@ def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
 
 
 def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[str] | None:
-    """Find the tables that a sheet names in the sheet's own folder; return None if one is missing.
+    """Find the table's files in the folder of the sheet; return None if one is missing.
 
     The sheet may come from a stranger, so its cells are only read as names of plain files and
     folders: no other folder is looked into, no pattern is expanded, and no link is followed, since
     a link may lead to a device or another machine.
     """
-    names = [re.split(r"[/\\]", table)[-1] for table in origin.tables]
-    paths = [Path(sheet).with_name(name) for name in names if name not in ("", ".", "..")]
-    if len(paths) < len(names) or not all(map(_is_plain, paths)):
-        return None
-    return [str(path) for path in paths] or None
+    paths = []
+    for table in origin.tables:
+        name = re.split(r"[/\\]", table)[-1]
+        if name in ("", ".", ".."):
+            return None
+        path = Path(sheet).with_name(name)
+        if not _is_plain(path):
+            return None
+        paths.append(str(path))
+    return paths or None
 
 
 def _is_plain(path: Path) -> bool:
@@ -195,7 +211,8 @@ def _whole_number(value: Any) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-# How to read the fields of ``SheetOrigin`` that a cell holds only if they differ from the default.
+# The fields of ``SheetOrigin`` that a cell holds only if they differ from the default, each with
+# the function that reads it.
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "chosen": str,
     "seed": _whole_number,
@@ -208,5 +225,5 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _key(field: str) -> str:
-    """Return the key in a cell of a field of ``SheetOrigin``."""
+    """Return the key under which a cell holds a field of ``SheetOrigin``."""
     return f"chary_{field}"

@@ -40,7 +40,7 @@ from chary.tables.source import Source, read_table
 from chary.tables.table import Table, TableError, column_named
 from chary.tables.target import folded
 
-ROW = "chary_row"  # the column of tokens, which say which row is which
+ROW = "chary_row"  # the column of tokens: each names a row of the table
 GUESS = "chary_guess"  # the column of a model's opinion
 SKIPPED = "?"  # the answer to a row that a person passed over
 
@@ -61,7 +61,7 @@ class DrawPool(NamedTuple):
     table: Table
     origin: SheetOrigin  # what the sheet will say of where it comes from
     cells: TableCells
-    closed: Mask  # (n,) rows that are not to be drawn
+    closed: Mask  # (n,) whether each row must not be drawn, such as a labelled one
     # Columns that a person must not see, and that are dropped from an older sheet.
     hidden: frozenset[str] = frozenset()
 
@@ -147,7 +147,7 @@ def enlarge_sheet(
 def _fresh_rows(
     origin: SheetOrigin, cells: TableCells, rows: Array, first: int, guesses: Guesses
 ) -> pl.DataFrame:
-    """Build new rows of a sheet, without answers; ``first`` is their first place in the draw."""
+    """Build rows of a sheet without answers; the first has the place ``first`` in the draw."""
     numbers = rows.tolist()
     row_cells = cells.texts(numbers)
     for name in (ROW, CLASSES, GUESS):
@@ -171,7 +171,10 @@ def _fresh_rows(
 
 
 def _token(place: int, n_drawn: int, number: int, checksum: str, chosen: str) -> str:
-    """Write the token of a row; ``number`` is the row's number in the table, from 1."""
+    """Write the token of a row, such as ``3/30: row 128 of x5f1c20a9be``.
+
+    ``number`` is the row's number in the table, from 1.
+    """
     row = f"{place}/{n_drawn}: row {number}"
     if chosen == DOUBT:
         row = f"check {row}"
@@ -243,6 +246,7 @@ def named_rows(sheet: Table, target: str = ROW) -> list[SheetRow]:
     for line, (cell, answer) in enumerate(cells, start=1):
         token = " ".join(cell.split()).lower()
         match = _TOKEN.fullmatch(token)
+        # The number of a row is counted from 1 in a token, and from 0 in a ``SheetRow``.
         if match is not None and int(match["number"]) > 0:
             rows.append(
                 SheetRow(
@@ -271,11 +275,14 @@ def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDO
     if any(row.chosen != chosen for row in rows):
         raise _chosen_otherwise(sheet, chosen)
 
-    table_rows = cells.texts([row.number for row in rows if row.number < cells.n_rows])
-    checksums = iter(cells.checksums(table_rows))  # one for each row that the table has
+    # Each token must be the one that the table has for the row today.
+    numbers = [row.number for row in rows if row.number < cells.n_rows]
+    table_rows = cells.texts(numbers)
+    checksum_of = dict(zip(numbers, cells.checksums(table_rows), strict=True))
     for row in rows:
-        if row.number >= cells.n_rows or row.token != _token(
-            row.place, row.n_drawn, row.number + 1, next(checksums), chosen
+        checksum = checksum_of.get(row.number)  # None: the table has no such row
+        if checksum is None or row.token != _token(
+            row.place, row.n_drawn, row.number + 1, checksum, chosen
         ):
             raise TableError(
                 f"{sheet.name} does not match {cells.name} (row {row.line}): the table has "
@@ -308,9 +315,10 @@ def _chosen_otherwise(sheet: Table, chosen: str) -> TableError:
 
 
 def _by_place(rows: Sequence[SheetRow], sheet: Table) -> dict[int, SheetRow]:
-    """Sort rows by place in the draw.
+    """Map each place in the draw to its row.
 
-    A sheet is refused if it has a row twice, rows of two draws, or only some columns sorted.
+    A sheet is refused if it has a row twice or rows of two draws, or if some of its columns were
+    sorted without the others: then the place in column CLASSES is not the token's.
     """
     places = places_in_draw(sheet)
     by_place: dict[int, SheetRow] = {}
@@ -358,14 +366,23 @@ def _mixed(sheet: Table, row: SheetRow, column: str) -> TableError:
 
 
 def _same_cell(cell: str, expected: str) -> bool:
-    """Tell whether two cells are equal, or the same number shown with fewer digits."""
-    n_digits = len(cell.partition(".")[2])
+    """Tell whether two cells are equal, or the same number shown with fewer digits.
+
+    >>> _same_cell("3.14", expected="3.14159")
+    True
+    """
+    if cell == expected:
+        return True
+    n_decimals = len(cell.partition(".")[2])
     try:
-        return cell == expected or abs(float(cell) - float(expected)) < 10.0**-n_digits
+        return abs(float(cell) - float(expected)) < 10.0**-n_decimals
     except ValueError:
         return False
 
 
 def _plain(cell: str) -> str:
-    """Fold case and white space; remove the apostrophe that keeps a formula from running."""
+    """Fold case and white space, and remove an apostrophe at the start.
+
+    Spreadsheets and chary write one before a formula, so that it is not run.
+    """
     return folded(as_typed(cell.strip()).removeprefix("'"))
