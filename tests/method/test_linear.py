@@ -409,6 +409,20 @@ def test_a_minimiser_can_meet_the_condition_of_the_theorem_outside_the_assumptio
     assert bound.diversity >= bound.value > 0
 
 
+def test_a_regularisation_term_below_a_quarter_can_come_with_positive_diversity():
+    """reg >= 1/4 is sufficient for a diversity of at least 0, and not necessary."""
+    X = np.array([0.3, -0.3, 0.3, -0.3, 0.3, -0.3])[:, None]
+    problem = Problem(X, np.array([1, 0, -1, -1, -1, -1]), 5.0, np.array([0.001, 1.0, 50.0]))
+    model = problem.fit()
+    bound = model.lower_bound()
+    assert np.linalg.eigvalsh(problem.hessian())[0] > 0  # a minimum
+    assert bound.regularization == close_to(0.247, 1e-3)
+    assert bound.diversity == close_to(0.688, 1e-3)
+    heads = X[2:] @ model.coef_.T  # (4, 3)
+    products = [(heads[:, m] * heads[:, k]).mean() for m, k in permutations(range(3), 2)]
+    assert -5.0 * np.mean(products) == close_to(bound.diversity, 1e-9)
+
+
 def test_some_stationary_points_with_large_weights_are_saddle_points():
     X = np.array([1.0, -1, 1, -1, 1, -1])[:, None]
     problem = Problem(X, np.array([1, 0, -1, -1, -1, -1]), 10.0, np.array([1.0, 48.0]))
