@@ -102,6 +102,18 @@ def test_predictions_are_the_users_own_labels():
         assert_array_equal(predicted, np.array(labels)[model().fit(X, y).predict(X)])
 
 
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+def test_the_prediction_head_does_not_depend_on_the_number_of_heads(gamma):
+    """Only rounding: matrix products of another width may sum in another order."""
+    X, y = moons()
+    fitted = [model(n_heads=n, gamma=gamma, dtype="float64").fit(X, y) for n in (5, 2, 10)]
+    five, *others = [classifier.predict_proba(X) for classifier in fitted]
+    for probs in others:
+        assert_allclose(probs, five, atol=1e-9)
+    for other in fitted[1:]:
+        assert_array_equal(other.predict(X), fitted[0].predict(X))
+
+
 def test_probabilities_have_their_shapes_and_sum_to_one():
     X, y = moons()
     fitted = model(n_heads=3).fit(X, y)

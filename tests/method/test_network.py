@@ -173,6 +173,32 @@ def test_initial_weights_are_uniform_within_one_over_root_fan_in():
             assert scaled.std() == pytest.approx(1 / np.sqrt(3), rel=0.1)
 
 
+def test_the_number_of_heads_changes_no_other_draw():
+    """The prediction head, the diverse heads that both have, and what is drawn next."""
+    rng = np.random.default_rng(0)
+    default = Network(3, (4,), 2, 5)
+    default.initialize(rng)
+    next_draw = rng.random()
+    # The five default heads are drawn at once with the prediction head: 12 columns.
+    at_once = np.random.default_rng(0)
+    for layer, shape in zip(default.layers(default.params), [(3, 4), (4, 12)], strict=True):
+        bound = 1 / np.sqrt(shape[0])
+        assert_array_equal(layer.weight, np.float32(at_once.uniform(-bound, bound, shape)))
+        assert_array_equal(layer.bias, np.float32(at_once.uniform(-bound, bound, shape[1])))
+
+    for n_heads in (2, 10):
+        rng = np.random.default_rng(0)
+        network = Network(3, (4,), 2, n_heads)
+        network.initialize(rng)
+        assert rng.random() == next_draw
+        backbone, heads = network.layers(network.params)
+        assert_array_equal(backbone.weight, default.layers(default.params)[0].weight)
+        n_shared = 2 * (1 + min(n_heads, 5))
+        for one, other in zip(heads, default.layers(default.params)[-1], strict=True):
+            assert_array_equal(one[..., :n_shared], other[..., :n_shared])
+            assert len(np.unique(one)) == one.size
+
+
 def test_logits_of_chosen_heads_are_those_of_all_heads():
     network = Network(3, (4,), 5, 2, np.float64)
     network.initialize(np.random.default_rng(0))

@@ -21,6 +21,9 @@ from chary._threads import one_thread
 _BLOCK_NUMBERS = 2**21
 # Rows in one matrix when rows are scored; the products of small matrices are faster.
 _MATRIX_ROWS = 128
+# Diverse heads that are drawn together with the prediction head, however many there are: the
+# default number, whose results thus stay as they are.
+_FIRST_HEADS = 5
 
 
 class Losses(NamedTuple):
@@ -103,11 +106,25 @@ class Network:
         return layers
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw weights and biases uniformly from +-1/sqrt(fan_in)."""
-        for weight, bias in self.layers(self.params):
-            bound = 1 / sqrt(len(weight))
-            weight[:] = rng.uniform(-bound, bound, weight.shape)
-            bias[:] = rng.uniform(-bound, bound, bias.shape)
+        """Draw weights and biases uniformly from +-1/sqrt(fan_in).
+
+        Neither the prediction head nor what ``rng`` draws next depends on the number of heads.
+        """
+        *backbone, head_layer = self.layers(self.params)
+        for layer in backbone:
+            bound = 1 / sqrt(len(layer.weight))
+            for numbers in layer:
+                numbers[:] = rng.uniform(-bound, bound, numbers.shape)
+
+        n_first = (1 + _FIRST_HEADS) * self.n_classes
+        bound = 1 / sqrt(len(head_layer.weight))
+        for numbers in head_layer:
+            first = rng.uniform(-bound, bound, (*numbers.shape[:-1], n_first))
+            # Further heads come from a generator of their own, which the first ones seed.
+            further_rng = np.random.default_rng(first.ravel().view(np.uint64))
+            numbers[:] = further_rng.uniform(-bound, bound, numbers.shape)
+            n_kept = min(n_first, numbers.shape[-1])
+            numbers[..., :n_kept] = first[..., :n_kept]
 
     def reorder_classes(self, order: Ints) -> None:
         """Reorder the outputs of every head: class ``order[i]`` moves to i."""
