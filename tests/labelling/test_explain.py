@@ -102,8 +102,8 @@ def test_neither_the_size_of_a_block_nor_the_order_of_the_rows_matters(cells, pa
     codes, order = rng.integers(0, 2, 20), rng.permutation(20)
     whole = effects(MODEL, X, codes, background, each(4))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explain, "_BLOCK_CELLS", cells)
-        patch.setattr(explain, "_PART_CELLS", part)
+        patch.setattr(explain, "_MAX_PREDICTED_NUMBERS", cells)
+        patch.setattr(explain, "_MAX_COMPARED_CELLS", part)
         np.testing.assert_array_equal(
             effects(MODEL, X[order], codes[order], background[::-1], each(4)), whole[order]
         )
@@ -286,7 +286,7 @@ def test_text_for_many_rows_is_made_in_parts_and_says_the_same(prepared, monkeyp
     found, codes = explainer(model, preparation, X), model.predict_proba(X).argmax(axis=1)
     told, rows = [], np.arange(200)
     whole = every_reason(found, X, cells, codes, rows, told.append)
-    monkeypatch.setattr(explain, "_ROWS", 37)
+    monkeypatch.setattr(explain, "_BATCH_ROWS", 37)
     told.clear()
     assert every_reason(found, X, cells, codes, rows, told.append).equals(whole)
     some = every_reason(found, X, cells, codes, rows[50:], told.append)

@@ -26,9 +26,9 @@ from chary.method.self_training import SelfTrainingClassifier
 class AuditedModel(NamedTuple):
     """The outcome of ``audit_model``."""
 
-    model: Any  # fitted on all labels
+    model: Any  # fitted on the given and the audited labels
     figures: AuditFigures
-    guesses: GuessFigures | None  # a column that guesses the label; None: there is no such column
+    guesses: GuessFigures | None  # None: no column guesses the label
 
 
 def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
@@ -37,20 +37,26 @@ def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
     Returns
     -------
     given : Labels
-        The given labels, without the audited rows.
+        The given labels; audited rows count as unlabelled.
     known : Labels
-        The given and the audited labels.
+        The given labels and the answers. An audited row has its answer as label.
 
-    ``classes`` of both hold every class of either source.
+    The ``classes`` of both are the same: the classes of the given labels and of the answers.
     """
-    classes = np.unique(np.concatenate([labels.classes.astype(str), answers.labels.astype(str)]))
-    given = np.full(len(labels.codes), -1, dtype=np.intp)
-    given_labels = labels.classes[labels.codes[labels.labeled]].astype(str)
-    given[labels.labeled] = np.searchsorted(classes, given_labels)
-    given[answers.rows] = -1
-    known = given.copy()
-    known[answers.rows] = np.searchsorted(classes, answers.labels.astype(str))
-    return Labels(classes, given, given >= 0), Labels(classes, known, known >= 0)
+    given_classes = labels.classes.astype(str)
+    answered_labels = answers.labels.astype(str)
+    classes = np.unique(np.concatenate([given_classes, answered_labels]))  # sorted
+
+    # The place of a class among ``classes`` is its new code; -1 stays the code of no label.
+    new_codes = np.append(np.searchsorted(classes, given_classes), -1)
+    given_codes = new_codes[labels.codes]  # (n,)
+    given_codes[answers.rows] = -1
+    known_codes = given_codes.copy()
+    known_codes[answers.rows] = np.searchsorted(classes, answered_labels)
+
+    given = Labels(classes, given_codes, labeled=given_codes >= 0)
+    known = Labels(classes, known_codes, labeled=known_codes >= 0)
+    return given, known
 
 
 def audit_model(
@@ -82,29 +88,30 @@ def audit_model(
         The fitted model that would be used without an audit; the figure ``accuracy`` is its
         accuracy. None: the classifier of ``make``, fitted without the audited labels.
     rounds : int, default=None
-        None: no self-training, unless one round proves clearly better on the audit (p < 0.05).
+        Rounds of self-training. None: one round if it proves clearly better on the audited rows
+        (p < 0.05), otherwise none.
     error : float, default=None
-        An error that the user decided on before the audit: the figures say what can be accepted at
-        it, too.
+        An error rate that the user chose before the audit. The figures then also say which rows can
+        be accepted at this error.
     n_unlabeled : int, default=None
         The number of rows without a given or audited label, if X does not hold all of them.
     guess_column : GuessColumn, default=None
-        A column whose labels are kept unless the audit shows a gain by the model.
+        A column whose labels are kept unless the audit shows that the model gains over them.
     seed : int, default=0
     defaults : Defaults, default=DEFAULTS
     """
     result = fit_with_audit(make(rounds or 0), X, known, answers.rows, random_state=seed)
-    # The model was decided on before the audit, so its accuracy on the audited rows is unbiased.
+    # The accuracy to report is that of a model that saw no audited label, so it is unbiased.
     correct = result.before.correct
     if unaudited is not None:
         correct = unaudited.predict(X[answers.rows]) == result.labels
 
     comparison = None
-    # No test while an audit is unfinished: repeated as answers come in, it would find a difference
-    # by chance sooner or later.
+    # Do not compare while an audit is unfinished: a test that is repeated after every answer finds
+    # a difference by chance sooner or later.
     may_self_train = defaults.is_on("self_train_if_clearly_better") and not answers.is_unfinished
     if rounds is None and may_self_train:
-        # Compare one round of self-training with none; both models lack the audited labels.
+        # Compare one round of self-training with none; neither model sees the audited labels.
         supervised = result.unaudited_model
         self_trained = make(1).fit(X, known.without(result.rows), initial=supervised.estimator_)
         comparison = compare_models(self_trained, supervised, X, answers)
@@ -137,14 +144,16 @@ def _keep_guesses_unless_model_gains(
     known: Labels,
     defaults: Defaults,
 ) -> tuple[AuditedResult, GuessFigures]:
-    """Make the model keep the column's guesses, unless the audited rows show that it gains."""
+    """Make the model keep the column's guesses, unless the model is better on the audited rows."""
     by_column = column.predict_held_out(result.fold_models, X, known)
-    # Predictions come fold after fold; put them into the order of ``result.rows``: the rank of each
-    # of these rows selects its place among the sorted rows of the column.
-    ranks = np.argsort(np.argsort(result.rows))
-    order = np.argsort(by_column.rows)[ranks]
-    by_column = by_column.subset(order)
-    guesses = compare_guesses(column, result.after, by_column, audited=True, defaults=defaults)
+    # The held-out rows come fold after fold. Put them into the order of ``result.rows``, in which
+    # ``result.after`` has the model's predictions.
+    by_row_number = np.argsort(by_column.rows)
+    ranks = np.searchsorted(by_column.rows, result.rows, sorter=by_row_number)
+    by_column = by_column.subset(by_row_number[ranks])
+    guesses = compare_guesses(
+        column, by_model=result.after, by_column=by_column, audited=True, defaults=defaults
+    )
     if guesses.kept:
         result = replace(result, model=column.keep(result.model), after=by_column)
     return result, guesses

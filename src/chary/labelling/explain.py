@@ -8,7 +8,7 @@ is not predicted again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,55 +21,57 @@ from chary.method.estimators import probabilities
 from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
 
-Groups = Sequence[Ints]  # for each group, the places of its features
+Groups = Sequence[Ints]  # for each group, the numbers of its features
 
-# The next four numbers were chosen by ``benchmarks/explain.py``.
-# Most columns that the explanation of a single row may use.
-_MAX_COLUMNS = 20
-# Most rows that stand for the table.
+# Only the most important columns explain single rows. With these 20, the first column that a row
+# names is the same as with all columns in 99.6 % of rows (benchmarks/results/explain.txt).
+_MAX_EXPLAINING_COLUMNS = 20
+# Background rows that each row is compared with. With 8, the first column that a row names is the
+# same as with 96 in 90 % of rows; with 4, in 85 % (benchmarks/results/explain.txt).
+_N_BACKGROUND_ROWS = 8
+# Most rows that stand for the table. A bound of cost; no stored result.
 _MAX_SAMPLE_ROWS = 2_000
-# The fewest rows among which a column is shuffled.
+# Fewest rows among which a column is shuffled, however many columns there are. No stored result.
 _MIN_SHUFFLED_ROWS = 16
-# Rows that a row is compared with.
-_BACKGROUND_ROWS = 8
 
-# Rows that are explained at a time.
-_ROWS = 5_000
-# Most numbers in a block of changed rows that is predicted at once.
-_BLOCK_CELLS = 2**22
-# Bounds the rows whose changes ``effects`` lists at once: rows times background rows times groups
-# or features.
-_PART_CELLS = 2**19
+# Rows that are explained between two messages of progress.
+_BATCH_ROWS = 5_000
+# Most numbers (rows times features) that are predicted at once; a bound of memory.
+_MAX_PREDICTED_NUMBERS = 2**22
+# Most cells (rows times background rows times groups) that are compared at once; a bound of memory.
+_MAX_COMPARED_CELLS = 2**19
 # Probabilities are clipped to this distance from 0 and 1, so that log-odds stay finite.
-_FLOOR = 1e-6
+_MIN_PROBABILITY = 1e-6
 
-# The pattern of a word in a text.
-_WORD = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
-# Words of a text that are left out one by one, the longest first.
-_MOST_WORDS = 40
+# A word: a letter or digit, then at least one more letter, digit, apostrophe or hyphen.
+_WORD_PATTERN = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
+# Only the longest words of a text are left out one by one. A bound of cost; no stored result.
+_MAX_DROPPED_WORDS = 40
 # Most words of a text that are named.
-_NAMED_WORDS = 3
-# A further word is named if its effect is at least this share of the largest effect of a word.
+_MAX_NAMED_WORDS = 3
+# Beside the word of largest effect, a word is named if its effect is at least this share of the
+# largest. No stored result.
 _MIN_SHARE_OF_BEST_WORD = 0.5
-# A group is decisive beside the first if its effect is at least this share of the first one's.
+# Beside the group of largest effect, a group is decisive if its effect is at least this share of
+# the largest. No stored result.
 _MIN_SHARE_OF_BEST_GROUP = 0.25
-# Digits that an effect is rounded to; the size of a block changes only digits far behind these.
-_DIGITS = 4
+# Decimals that effects are rounded to. How rows are cut into blocks changes later decimals only.
+_DECIMALS = 4
 
 
 class ColumnImportance(NamedTuple):
     """How much one column matters for the labels."""
 
     column: str
-    change: float  # of the probabilities on average, if its cells are shuffled among the rows
+    change: float  # mean change of the probabilities if its cells are shuffled among the rows
 
 
 class Cell(NamedTuple):
     """A cell that speaks for the label of its row."""
 
     column: str
-    effect: float  # on the log-odds of the label, compared with cells of other rows
-    shown: str  # the column and its cell, for a person
+    effect: float  # how much higher the log-odds of the label are than with cells of other rows
+    shown: str  # the column and its cell, for a person: "age = 47"
 
 
 class Explainer(NamedTuple):
@@ -77,11 +79,11 @@ class Explainer(NamedTuple):
 
     classifier: Any  # predicts from features
     preparation: TablePreparation  # makes the features of a table
-    importance: list[ColumnImportance]  # the most important first
+    importance: list[ColumnImportance]  # of every column, the most important first
     n_rows: int  # number of rows that the importance was measured on
-    columns: list[str]  # columns that explain single rows, in the order of their features
-    groups: list[Ints]  # for each of ``columns``, the places of its features
-    background: Array  # (B, d) unlabelled rows that others are compared with
+    columns: list[str]  # the G columns that explain single rows, in the order of their features
+    groups: list[Ints]  # for each of ``columns``, the numbers of its features
+    background: Array  # (B, d) rows that each explained row is compared with
 
     def effects(self, X: Array, codes: Ints) -> Array:
         """Measure how much each of ``columns`` speaks for the class of each row, (n, G)."""
@@ -94,38 +96,45 @@ class Explainer(NamedTuple):
         frame: pl.DataFrame,
         row_effects: Array,
     ) -> list[list[Cell]]:
-        """Name the two or three cells that decide each row, by its ``effects`` (n, G).
+        """Name up to three cells that decide the class of each row, most decisive first.
 
-        The ``frame`` holds the cells. Of a text only the deciding words are shown: without such a
-        word, the label is less probable.
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        codes : array of shape (n,)
+            The class of each row.
+        frame : DataFrame
+            The same rows as cells.
+        row_effects : array of shape (n, G)
+            What ``effects`` returned for the rows.
         """
-        chosen = decisive(row_effects)  # (n, k) places in ``columns``, -1 none
-        shown_by_column: dict[int, list[str]] = {}
-        for k in np.unique(chosen[chosen >= 0]).tolist():
-            rows = np.flatnonzero((chosen == k).any(axis=1))
-            shown_by_column[k] = self._shown_cells(k, X, codes, frame, rows)
+        deciding = decisive(row_effects)  # (n, 3) places in ``columns``, -1: none
+        shown_by_place: dict[int, list[str]] = {}  # the texts of all rows, by column
+        for place in np.unique(deciding[deciding >= 0]).tolist():
+            rows = np.flatnonzero((deciding == place).any(axis=1))
+            shown_by_place[place] = self._shown_cells(place, X, codes, frame, rows)
 
-        cells_by_row = []
-        for row, places in enumerate(chosen.tolist()):
-            cells_by_row.append(
-                [
-                    Cell(self.columns[k], float(row_effects[row, k]), shown_by_column[k][row])
-                    for k in places
-                    if k >= 0
-                ]
-            )
+        cells_by_row: list[list[Cell]] = [[] for _ in range(len(X))]
+        for row, rank in np.argwhere(deciding >= 0).tolist():
+            place = int(deciding[row, rank])
+            effect = float(row_effects[row, place])
+            cells_by_row[row].append(Cell(self.columns[place], effect, shown_by_place[place][row]))
         return cells_by_row
 
     def _shown_cells(
         self,
-        k: int,
+        place: int,
         X: Array,
         codes: Ints,
         frame: pl.DataFrame,
         rows: Ints,
     ) -> list[str]:
-        """Write the cells of column k for a person; of a text in ``rows``, its deciding words."""
-        name = self.columns[k]
+        """Write the cells of column ``place`` for a person, one for each row of X (n, d).
+
+        Of a long text only the deciding words are written. They are found in ``rows`` alone, the
+        rows that the column decides.
+        """
+        name = self.columns[place]
         # A column that comes from a file beside the table is not in the frame.
         if name not in frame.columns:
             return [name] * frame.height
@@ -134,59 +143,76 @@ class Explainer(NamedTuple):
         if kinds[name] != "words":
             return shown
 
-        words_by_row = self._words(k, X[rows], codes[rows], frame[name].gather(rows))
+        texts = frame[name].gather(rows)
+        words_by_row = self._deciding_words(place, X[rows], codes[rows], texts)
         for row, words in zip(rows.tolist(), words_by_row, strict=True):
             if words:
                 shown[row] = f"{visible(name, 40)}: {', '.join(words)}"
         return shown
 
-    def _words(self, k: int, X: Array, codes: Ints, cells: pl.Series) -> list[list[str]]:
-        """Name the deciding words of each text: without one the class is less probable."""
-        words_of = [words or [] for words in cells.cast(pl.String).str.extract_all(_WORD).to_list()]
+    def _deciding_words(
+        self, place: int, X: Array, codes: Ints, cells: pl.Series
+    ) -> list[list[str]]:
+        """Name the words of each text without which its class would be less probable.
+
+        ``cells`` are the texts of column ``place``, one for each row of X (n, d). Each long word
+        of a text is left out in turn; its effect is how far the log-odds of the class then fall.
+        """
+        words_in_cells = cells.cast(pl.String).str.extract_all(_WORD_PATTERN).to_list()
+        words_of = [words or [] for words in words_in_cells]  # a missing cell has no words
         named: list[list[str]] = [[] for _ in words_of]
-        # An empty cell may be decisive, too, but has no word to name.
         rows = [row for row, words in enumerate(words_of) if words]
         if not rows:
             return named
 
-        # Every text as a whole, then every text without one of its words at a time.
-        words_to_drop = {row: _longest_words(words_of[row]) for row in rows}
-        changed_rows = rows.copy()
-        texts = [" ".join(words_of[row]) for row in rows]
+        # The versions of the texts: first every whole text, then, row by row, the text without
+        # each of its words. ``version_rows`` says which row a version belongs to.
+        droppable = {row: _longest_words(words_of[row]) for row in rows}
+        version_rows = rows.copy()
+        versions = [" ".join(words_of[row]) for row in rows]
         for row in rows:
-            for dropped in words_to_drop[row]:
-                changed_rows.append(row)
-                texts.append(" ".join(word for word in words_of[row] if word.lower() != dropped))
+            for dropped in droppable[row]:
+                version_rows.append(row)
+                versions.append(" ".join(word for word in words_of[row] if word.lower() != dropped))
+        version_X = self._with_texts(place, X[version_rows], pl.DataFrame({cells.name: versions}))
+        odds = _log_odds(probabilities(self.classifier, version_X), codes[version_rows])
 
-        other_columns = [
-            column.name
-            for column in self.preparation.columns_
-            if column.used and column.name != self.columns[k]
-        ]
-        # Only the feature group of the text column changes, so only that column is prepared again.
-        text_alone = self.preparation.without(dict.fromkeys(other_columns, ""))
-        changed = X[changed_rows]
-        changed[:, self.groups[k]] = text_alone.transform_part(pl.DataFrame({cells.name: texts}))
-        odds = _log_odds(probabilities(self.classifier, changed), codes[changed_rows])
-
-        # The first ``len(rows)`` log-odds are of whole texts; then come the texts without a word.
+        # The versions of the first row begin after the whole texts, those of the second follow, ...
         start = len(rows)
-        for place, row in enumerate(rows):
-            words = list(words_to_drop[row].values())
-            loss = np.round(odds[place] - odds[start : start + len(words)], _DIGITS)
-            start += len(words)
-            for best in np.argsort(-loss, kind="stable")[:_NAMED_WORDS]:
-                if loss[best] > 0 and loss[best] >= _MIN_SHARE_OF_BEST_WORD * loss.max():
+        for place_of_whole, row in enumerate(rows):
+            words = list(droppable[row].values())
+            end = start + len(words)
+            word_effects = np.round(odds[place_of_whole] - odds[start:end], _DECIMALS)
+            start = end
+            least_effect = _MIN_SHARE_OF_BEST_WORD * word_effects.max()
+            for best in np.argsort(-word_effects, kind="stable")[:_MAX_NAMED_WORDS]:
+                if word_effects[best] > 0 and word_effects[best] >= least_effect:
                     named[row].append(f'"{visible(words[best], 30)}"')
         return named
 
+    def _with_texts(self, place: int, X: Array, texts: pl.DataFrame) -> Array:
+        """Replace the features of the text column ``place`` by those of ``texts``, in place."""
+        other_columns = [
+            column.name
+            for column in self.preparation.columns_
+            if column.used and column.name != self.columns[place]
+        ]
+        # Other columns keep their features, so only the text column is prepared.
+        text_alone = self.preparation.without(dict.fromkeys(other_columns, ""))
+        X[:, self.groups[place]] = text_alone.transform_part(texts)
+        return X
+
 
 def _longest_words(words: Sequence[str]) -> dict[str, str]:
-    """Map the longest words, in lower case, to how each is first written, in text order."""
+    """Choose the longest different words, each as it is first written, in text order.
+
+    >>> _longest_words(["Good", "good", "wine"])
+    {'good': 'Good', 'wine': 'wine'}
+    """
     first_written: dict[str, str] = {}
     for word in words:
         first_written.setdefault(word.lower(), word)
-    longest = set(sorted(first_written, key=len, reverse=True)[:_MOST_WORDS])
+    longest = set(sorted(first_written, key=len, reverse=True)[:_MAX_DROPPED_WORDS])
     return {key: word for key, word in first_written.items() if key in longest}
 
 
@@ -196,24 +222,25 @@ def explainer(
     X: Array,
     rows: Ints | None = None,
 ) -> Explainer:
-    """Measure how much each column matters, and choose the background rows.
+    """Make an explainer: measure how much each column matters, and choose the background rows.
 
-    Both use ``rows`` of X (n, d) only; None: all rows. The result does not depend on the order of
-    rows or columns.
+    Both steps use ``rows`` of X (n, d) only; None: all rows. The result does not depend on the
+    order of rows or columns.
     """
     names, groups = column_groups(preparation)
     sample = X[spread_rows(X, _MAX_SAMPLE_ROWS, rows)]
     change, n_rows = importance(classifier, sample, groups)
-    order = np.argsort(-change, kind="stable")
-    most_important = np.sort(order[:_MAX_COLUMNS])
+    by_importance = np.argsort(-change, kind="stable")  # places of columns
+    # Sorted again, so that the columns are in the order of their features.
+    explaining = np.sort(by_importance[:_MAX_EXPLAINING_COLUMNS])
     return Explainer(
         classifier=classifier,
         preparation=preparation,
-        importance=[ColumnImportance(names[k], float(change[k])) for k in order],
+        importance=[ColumnImportance(names[k], float(change[k])) for k in by_importance],
         n_rows=n_rows,
-        columns=[names[k] for k in most_important],
-        groups=[groups[k] for k in most_important],
-        background=sample[spread_rows(sample, _BACKGROUND_ROWS)],
+        columns=[names[k] for k in explaining],
+        groups=[groups[k] for k in explaining],
+        background=sample[spread_rows(sample, _N_BACKGROUND_ROWS)],
     )
 
 
@@ -224,7 +251,7 @@ def reasons_of(
     codes: Ints,
     rows: Ints,
 ) -> dict[int, list[Cell]]:
-    """Find the cells that decide the class of a few rows: row -> cells."""
+    """Find the cells that decide the class of each of a few ``rows``: row number -> cells."""
     row_effects = explainer.effects(X[rows], codes[rows])
     cells = explainer.cells(X[rows], codes[rows], frame[rows], row_effects)
     return dict(zip(rows.tolist(), cells, strict=True))
@@ -240,13 +267,13 @@ def every_reason(
 ) -> pl.Series:
     """Write the cells that decide the labels of ``rows``; null for the other rows."""
     texts = [pl.Series([], dtype=pl.String)]
-    for start in range(0, len(rows), _ROWS):
+    for start in range(0, len(rows), _BATCH_ROWS):
         progress(f"Explaining rows: {start:,} of {len(rows):,}")
-        block = rows[start : start + _ROWS]
-        cells_of = reasons_of(explainer, X, frame, codes, block)
+        batch = rows[start : start + _BATCH_ROWS]
+        cells_of = reasons_of(explainer, X, frame, codes, batch)
         texts.append(as_texts(cells_of.values()))
-    nothing = pl.Series([None], dtype=pl.String).new_from_index(0, len(codes))
-    return nothing.scatter(rows, pl.concat(texts))
+    all_null = pl.Series([None], dtype=pl.String).new_from_index(0, len(codes))
+    return all_null.scatter(rows, pl.concat(texts))
 
 
 def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
@@ -258,10 +285,13 @@ def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
 def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups) -> Floats:
     """Measure how much each group speaks for the class of each row, (n, G), in log-odds.
 
-    With x a row, c its class, s_c = log p_c / (1 - p_c), and x with group g taken from background
-    row b written x[g <- b], the effect of g is the mean over b of s_c(x) - s_c(x[g <- b]). In a
-    model whose log-odds are a sum of functions of one group each, it is what the group adds above
-    its mean over the background, whatever the other groups are. Effects are rounded to 1e-4.
+    Let x be a row and c its class, s_c = log(p_c / (1 - p_c)) the log-odds of c, and x[g <- b] the
+    row x with group g taken from background row b. The effect of g is
+
+        mean over b of  s_c(x) - s_c(x[g <- b]).
+
+    If the log-odds are a sum of one function of each group, the effect is the function's value in
+    this row minus its mean over the background. Effects are rounded to four decimals.
 
     Parameters
     ----------
@@ -269,150 +299,179 @@ def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Grou
         With ``predict_proba`` or ``decision_function``.
     X : array of shape (n, d)
     codes : array of shape (n,)
-        The class of each row, as a place in the columns of the probabilities.
+        The class of each row, as a column number of the probabilities.
     background : array of shape (B, d)
-        Rows that stand for all: see ``spread_rows``.
-    groups : sequence of arrays of feature numbers
+        Rows that stand for all rows, from ``spread_rows``.
+    groups : sequence of G arrays of feature numbers
     """
-    row_effects = np.zeros((len(X), len(groups)))
     cells_per_row = max(1, len(background)) * max(1, len(groups), X.shape[1])
-    size = max(1, _PART_CELLS // cells_per_row)
+    size = max(1, _MAX_COMPARED_CELLS // cells_per_row)
+    blocks: list[Floats] = [np.zeros((0, len(groups)))]
     for start in range(0, len(X), size):
-        block = slice(start, start + size)
-        differs = _differs(X[block][:, None], background, groups)  # (n, B, G)
-        row, donor, group = np.nonzero(differs)
-        changes = (row, group, donor)
-        probs, changed_probs = _exchanged(model, X[block], background, groups, changes)
-        odds = _log_odds(probs, codes[block])
-        changed_odds = _log_odds(changed_probs, codes[block][row])
-
-        # Sum over the background rows; a group that is the same in both rows adds 0.
-        shape = row_effects[block].shape
-        cell = row * len(groups) + group
-        total = np.bincount(cell, odds[row] - changed_odds, minlength=row_effects[block].size)
-        row_effects[block] = total.reshape(shape) / len(background)
-    return np.round(row_effects, _DIGITS) + 0.0  # no -0.0
+        rows = slice(start, start + size)
+        blocks.append(_effects_of_block(model, X[rows], codes[rows], background, groups))
+    return np.round(np.concatenate(blocks), _DECIMALS) + 0.0  # -0.0 becomes 0.0
 
 
-def decisive(effects: Floats, most: int = 3) -> Ints:
-    """Find the groups that speak most for the class of each row, (n, most), -1 for none.
+def _effects_of_block(
+    model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups
+) -> Floats:
+    """Compute ``effects`` for a block of rows, (n, G), not rounded."""
+    # The t changes x[g <- b], each as the numbers of x, b and g. A group that is the same in both
+    # rows is not among them: it would add 0 to the mean.
+    row, donor, group = np.nonzero(_differs(X[:, None], background, groups))  # (t,) each
+    probs, changed_probs = _predict_changed(
+        model, X, donors=background, groups=groups, row=row, group=group, donor=donor
+    )
+    odds = _log_odds(probs, codes)  # (n,)
+    changed_odds = _log_odds(changed_probs, codes[row])  # (t,)
+    total = np.zeros((len(X), len(groups)))
+    np.add.at(total, (row, group), odds[row] - changed_odds)
+    return total / len(background)
 
-    A group is decisive if its effect is above zero and at least a quarter of the largest; of equal
-    effects the first group is named first.
+
+def decisive(row_effects: Floats, most: int = 3) -> Ints:
+    """Find the groups that speak most for the class of each row, (n, most); -1: no group.
+
+    A group is decisive if its effect is above zero and at least a quarter of the row's largest
+    effect. If effects are equal, the first group comes first.
 
     >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
     array([[ 1,  2,  3],
            [-1, -1, -1]])
     """
-    order = np.argsort(-effects, axis=1, kind="stable")[:, :most]
-    sorted_effects = np.take_along_axis(effects, order, axis=1)
-    counts = (sorted_effects > 0) & (
-        sorted_effects >= _MIN_SHARE_OF_BEST_GROUP * sorted_effects[:, :1]
-    )
-    return np.where(counts, order, -1)
+    order = np.argsort(-row_effects, axis=1, kind="stable")[:, :most]
+    sorted_effects = np.take_along_axis(row_effects, order, axis=1)  # (n, most), largest first
+    least_effects = _MIN_SHARE_OF_BEST_GROUP * sorted_effects[:, :1]  # (n, 1)
+    is_decisive = (sorted_effects > 0) & (sorted_effects >= least_effects)
+    return np.where(is_decisive, order, -1)
 
 
 def importance(
     model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13
 ) -> tuple[Floats, int]:
-    """Measure what shuffling each group among the rows does to predictions.
+    """Measure how much predictions change if each group is shuffled among the rows.
 
-    Returns the mean change of the probabilities by group (G,), which is half the sum over classes
-    of the absolute changes, and the number of rows it was measured on. Rows are drawn evenly
-    (``spread_rows``): at least 16, and no more than give ``most_predictions`` changed rows to
-    predict. Each
-    row takes its group from the row half the sample further on, counted round the end.
+    The change of a row is half the sum over classes of the absolute changes of its probabilities:
+    0 if nothing changes, 1 if one certain class becomes another.
+
+    Returns
+    -------
+    change : array of shape (G,)
+        The mean change over the rows, by group.
+    n_rows : int
+        The number of rows it was measured on: as many as give ``most_predictions`` changed rows,
+        but at least 16, chosen by ``spread_rows``.
     """
     n_rows = max(_MIN_SHUFFLED_ROWS, most_predictions // max(1, len(groups)))
     sample = X[spread_rows(X, n_rows)]
     n = len(sample)
+    # Row i takes its group from row i + n/2, counted round the end. No random shuffle: the order of
+    # the sample is already random, and so every row gets another row's group.
     donors = np.roll(sample, -(n // 2), axis=0)
-    row, group = np.nonzero(_differs(sample, donors, groups))
-    probs, changed_probs = _exchanged(model, sample, donors, groups, (row, group, row))
-    moved = np.abs(changed_probs - probs[row]).sum(axis=1) / 2
-    change = np.bincount(group, moved, minlength=len(groups)) / n
-    return np.round(change, _DIGITS), n
+    row, group = np.nonzero(_differs(sample, donors, groups))  # (t,) each
+    probs, changed_probs = _predict_changed(
+        model, sample, donors=donors, groups=groups, row=row, group=group, donor=row
+    )
+    changes = np.abs(changed_probs - probs[row]).sum(axis=1) / 2  # (t,)
+    mean_change = np.bincount(group, changes, minlength=len(groups)) / n
+    return np.round(mean_change, _DECIMALS), n
 
 
 def spread_rows(X: Array, k: int, rows: Ints | None = None) -> Ints:
-    """Choose up to k rows that stand for all, or for some ``rows``.
+    """Choose up to k rows that stand for all rows, or for some ``rows`` of X.
 
-    Rows are sorted by a hash of their features and taken at even distances. So the choice does not
-    depend on the order of the rows, and rows that occur often are chosen in proportion.
+    Rows are sorted by a hash of their features, and every m-th is taken. So the choice does not
+    depend on the order of the rows, and a row that occurs often is chosen in proportion.
     """
     if rows is None:
         rows = np.arange(len(X))
     if len(rows) == 0:
         return rows
-    order = rows[np.argsort(_hash_rows(X)[rows], kind="stable")]
+    by_hash = rows[np.argsort(_hash_rows(X)[rows], kind="stable")]
     n_chosen = min(k, len(rows))
-    return order[np.arange(n_chosen) * len(rows) // n_chosen]
+    even_places = np.arange(n_chosen) * len(rows) // n_chosen
+    return by_hash[even_places]
 
 
 def _differs(X: Floats, others: Floats, groups: Groups) -> Mask:
-    """Tell whether each group differs between two rows, (..., G)."""
+    """Tell in which groups rows of X (..., d) and of ``others`` (..., d) differ, (..., G)."""
     feature_differs = others != X
     by_group = [feature_differs[..., features].any(axis=-1) for features in groups]
     return np.stack(by_group, axis=-1)
 
 
-def _exchanged(
-    model: Any, X: Floats, donors: Floats, groups: Groups, changes: tuple[Ints, ...]
+def _predict_changed(
+    model: Any,
+    X: Floats,
+    *,
+    donors: Floats,
+    groups: Groups,
+    row: Ints,
+    group: Ints,
+    donor: Ints,
 ) -> tuple[Floats, Floats]:
-    """Predict the rows of X, (n, C), and changed rows, (t, C), in as few calls as possible.
+    """Predict the rows of X, (n, C), and t changed rows, (t, C), in as few calls as possible.
 
-    ``changes`` are three arrays (t,): the row of X to change, the group to replace in it, and the
-    row of ``donors`` that the group is taken from.
+    Changed row i is row ``row[i]`` of X, but with the features of group ``group[i]`` taken from row
+    ``donor[i]`` of ``donors``.
     """
-    # The last group has no feature: with it a row stays as it is.
-    is_taken = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # (G + 1, d)
+    # A group without features is added. It is "changed" in the rows of X, which so stay as they
+    # are: they are put before the changed rows, and predicted together with them.
+    is_in_group = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # (G + 1, d)
     for number, features in enumerate(groups):
-        is_taken[number, features] = True
-
+        is_in_group[number, features] = True
     n = len(X)
-    row = np.concatenate([np.arange(n), changes[0]])
-    group = np.concatenate([np.full(n, len(groups)), changes[1]])
-    donor = np.concatenate([np.zeros(n, dtype=np.intp), changes[2]])
-    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    row = np.concatenate([np.arange(n), row])  # (n + t,)
+    group = np.concatenate([np.full(n, len(groups)), group])
+    donor = np.concatenate([np.zeros(n, dtype=np.intp), donor])
+
     blocks = []
-    for start in range(0, len(row), size):
-        block = slice(start, start + size)
-        mixed = np.where(is_taken[group[block]], donors[donor[block]], X[row[block]])
-        blocks.append(probabilities(model, mixed))
+    for block in _blocks_of_rows(len(row), X.shape[1]):
+        changed = np.where(is_in_group[group[block]], donors[donor[block]], X[row[block]])
+        blocks.append(probabilities(model, changed))
     probs = np.concatenate(blocks).astype(np.float64)
     return probs[:n], probs[n:]
 
 
 def _log_odds(probs: Floats, codes: Ints) -> Floats:
-    """Compute the log-odds of one class of each row against the others, (n,)."""
-    p = np.clip(probs[np.arange(len(codes)), codes], _FLOOR, 1 - _FLOOR)
+    """Compute log(p / (1 - p)) of one class p of each row, (n,)."""
+    p = probs[np.arange(len(codes)), codes]
+    p = np.clip(p, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     return np.log(p) - np.log1p(-p)
 
 
 def _hash_rows(X: Array) -> NDArray[np.uint64]:
     """Hash the content of each row, (n,).
 
-    Sums of integers do not depend on the order of the terms, so the hash is the same everywhere.
+    With u_j the 32 bits of feature j in single precision, read as a whole number, and a_j a random
+    odd number, the sum of a_j u_j modulo 2**64 is taken, and its bits are mixed. A sum of whole
+    numbers does not depend on the order of its terms, so the hash is the same on every machine.
     """
-    bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)
+    bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)  # (n, d)
     rng = np.random.default_rng(0)
-    # Multiplying by an odd number loses no bits modulo 2**64.
-    odd = np.uint64(1)
-    factors = rng.integers(1, 2**63, X.shape[1], dtype=np.uint64) | odd
-    size = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
+    # Odd, because multiplying by an odd number loses no bits modulo 2**64.
+    factors = rng.integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
     sums = np.zeros(len(X), dtype=np.uint64)
-    for start in range(0, len(X), size):
-        block = slice(start, start + size)
+    for block in _blocks_of_rows(*X.shape):
         sums[block] = (bits[block] * factors).sum(axis=1)
-    # Mix the high bits into the low ones.
+    # Every bit should depend on all bits of the sum: the shift mixes high bits into low ones, the
+    # multiplication low bits into high ones (a step of the generator SplitMix64).
     return (sums ^ (sums >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
+def _blocks_of_rows(n_rows: int, n_features: int) -> Iterator[slice]:
+    """Yield slices of rows with at most ``_MAX_PREDICTED_NUMBERS`` numbers in each."""
+    size = max(1, _MAX_PREDICTED_NUMBERS // max(1, n_features))
+    for start in range(0, n_rows, size):
+        yield slice(start, start + size)
+
+
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[Ints]]:
-    """List the columns that are used, in the order of their features, and the features of each."""
+    """List the columns that are used, and the feature numbers of each, in the order of features."""
     used = [column.name for column in preparation.ordered_ if column.used]
-    places: dict[str, list[int]] = {name: [] for name in used}
-    for place, feature in enumerate(preparation.features()):
-        places[feature.column].append(place)
-    groups = [np.array(features, dtype=np.intp) for features in places.values()]
-    return list(places), groups
+    features_of: dict[str, list[int]] = {name: [] for name in used}
+    for number, feature in enumerate(preparation.features()):
+        features_of[feature.column].append(number)
+    groups = [np.array(features, dtype=np.intp) for features in features_of.values()]
+    return list(features_of), groups

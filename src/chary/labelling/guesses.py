@@ -23,47 +23,52 @@ from chary.tables.cells import label_texts
 from chary.tables.table import can_be_text
 from chary.tables.target import folded
 
-# Most unknown guesses that a sentence names.
-_NAMED_GUESSES = 3
+# A guess may be a class that no label has. A sentence names at most this many such classes.
+_MAX_NAMED_CLASSES = 3
 
 
 class GuessColumn(NamedTuple):
-    """A column that already guesses the label."""
+    """A column that already guesses the label.
+
+    A guess is recognised by its pattern: the values of the features that the column became.
+    """
 
     name: str
-    features: Ints  # (G,) places of its features
-    patterns: NDArray[np.float32]  # (K, G) values of these features that stand for a guess
+    features: Ints  # (G,) numbers of the column's features
+    patterns: NDArray[np.float32]  # (K, G) the patterns that guess a class
     labels: Array  # (K,) the label that each pattern guesses
-    # Guesses of classes that no label has; the model cannot learn such a class.
+    # Guessed classes that no label has; a model cannot learn such a class.
     unknown: tuple[str, ...] = ()
 
     def keep(self, classifier: Any) -> KeptGuessesClassifier:
-        """Make a fitted classifier keep the labels of the column."""
+        """Make a fitted classifier give each row the label that the column guesses."""
         return keep_guesses(classifier, self.name, self.features, self.patterns, self.labels)
 
     def predict_held_out(self, fold_models: FoldModels, X: Array, labels: Labels) -> HeldOut:
         """Predict held-out labels by the column's guesses, fold after fold.
 
-        The models predict the confidence, and the labels of rows without a guess.
+        The model of a fold gives the confidence, and labels the rows without a guess.
         """
-        folds = [predict_held_out(self.keep(model), X, labels, rows) for model, rows in fold_models]
+        folds = []
+        for model, rows in fold_models:
+            folds.append(predict_held_out(self.keep(model), X, labels, rows))
         return HeldOut.of_folds(folds)
 
 
 class GuessFigures(NamedTuple):
-    """How a column that guesses compares with the model."""
+    """How often a column that guesses is right, and how often the model is, on the same rows."""
 
-    column: str
-    kept: bool  # whether its labels were kept
-    n: int  # rows that both were compared on
-    column_right: int  # rows that the column has right
-    model_right: int  # rows that models have right that have not seen their labels
-    audited: bool  # whether the rows are those of an audit; if not, they are the given labels
-    unknown: tuple[str, ...]  # guesses that no label has; such rows get the model's label
+    column: str  # its name
+    kept: bool  # whether the column's labels were kept
+    n: int  # number of rows compared
+    column_right: int  # rows that the column guesses right
+    model_right: int  # rows that a model predicts right that has not seen their labels
+    audited: bool  # True: the rows are audited rows; False: rows with a given label
+    unknown: tuple[str, ...]  # guessed classes that no label has; their rows get the model's label
 
     @property
     def sentence(self) -> str:
-        """What was done, and why."""
+        """Whether the column's labels were kept, and why."""
         rows = "given labels, each held out"
         if self.audited:
             rows = "audited rows"
@@ -76,7 +81,7 @@ class GuessFigures(NamedTuple):
             f"too, {self.model_right}: the model {outcome}."
         )
         if self.kept and self.unknown:
-            names = listed([shown(name) for name in self.unknown[:_NAMED_GUESSES]])
+            names = listed([shown(name) for name in self.unknown[:_MAX_NAMED_CLASSES]])
             sentence += (
                 f" Rows with a guess that none of your labels has, such as {names}, get the "
                 "model's label."
@@ -93,7 +98,7 @@ def compare_guesses(
 ) -> GuessFigures:
     """Compare a column with a model on the same held-out rows.
 
-    The column's labels are kept unless the rows show a gain by the model.
+    The column's labels are kept unless the model is right on ``clear_gain`` more rows.
     """
     column_right = int(by_column.correct.sum())
     model_right = int(by_model.correct.sum())
@@ -113,8 +118,8 @@ def find_guess_column(
 ) -> GuessColumn | None:
     """Find a column that agrees with the labels far above chance.
 
-    Of several such columns the one with the highest kappa is taken; of equal ones, the first by
-    name.
+    If there are several, the one with the highest kappa is taken; if kappas are equal, the first
+    one by name.
 
     Parameters
     ----------
@@ -122,16 +127,16 @@ def find_guess_column(
         The features; columns that are not used as features are not considered.
     table : Table
     labels : Labels
-        All known labels, including those of an audit.
+        All known labels, including the labels of an audit.
     defaults : Defaults, default=DEFAULTS
     """
+    # Case is ignored when a cell is compared with the classes.
     code_of = {folded(str(name)): code for code, name in enumerate(labels.classes.tolist())}
     differ_in_case_alone = len(code_of) < len(labels.classes)
     if not defaults.is_on("find_guess_column") or differ_in_case_alone:
         return None
 
     rows = np.flatnonzero(labels.labeled)
-    codes = labels.codes[rows]
     used_columns = sorted(column.name for column in prepared.preparation.columns_ if column.used)
     agreements: dict[str, _Agreement] = {}
     for name in used_columns:
@@ -139,49 +144,49 @@ def find_guess_column(
             continue
         guesses = _guessed_codes(table.frame[name].gather(rows), code_of, defaults)
         if guesses is not None:
-            agreements[name] = _agreement(guesses, codes, len(labels.classes))
+            agreements[name] = _compare(guesses, labels.codes[rows], len(labels.classes))
 
-    best_name = ""
-    best_kappa = 0.0
-    for name, agreement in agreements.items():
-        is_far_above_chance = (
-            agreement.kappa >= defaults.min_kappa
-            and agreement.by_chance * len(agreements) < defaults.max_chance
-            and agreement.beats_commonest
-        )
-        if is_far_above_chance and agreement.kappa > best_kappa:
-            best_name = name
-            best_kappa = agreement.kappa
-    if not best_name:
+    # Bonferroni: chance may give such an agreement in any of the columns compared.
+    candidates = [
+        name
+        for name, agreement in agreements.items()
+        if agreement.kappa >= defaults.min_kappa
+        and agreement.by_chance * len(agreements) < defaults.max_chance
+        and agreement.beats_commonest
+    ]
+    if not candidates:
         return None
-    return _with_patterns(best_name, prepared, table, labels, code_of)
+    best = max(candidates, key=lambda name: agreements[name].kappa)  # the first of equal ones
+    return _with_patterns(best, prepared, table, labels, code_of)
 
 
 def _guessed_codes(cells: pl.Series, code_of: dict[str, int], defaults: Defaults) -> Ints | None:
     """Read cells of labelled rows as class codes; -1: the cell names no class.
 
-    Returns None if the column cannot be a guess: mostly empty, or with too many other values.
+    Returns None if the column cannot be a guess of the label: it is mostly empty, has far more
+    different values than there are classes, often names no class, or always the same one.
     """
     texts = label_texts(cells)
     n_filled = len(texts) - texts.null_count()
     is_mostly_empty = texts.null_count() > (1 - defaults.min_filled_share) * len(texts)
-    values = texts.drop_nulls().unique()
-    if is_mostly_empty or len(values) > 2 * len(code_of) + 2:
+    n_values = len(texts.drop_nulls().unique())
+    # Spare values, such as "unknown", are allowed: as many as there are classes, and two more.
+    if is_mostly_empty or n_values > 2 * len(code_of) + 2:
         return None
 
     guesses = _codes_of(texts, code_of)
     class_guesses = guesses[guesses >= 0]
-    has_few_classes = len(class_guesses) < defaults.min_class_share * n_filled
-    if has_few_classes or len(np.unique(class_guesses)) < 2:
+    often_names_no_class = len(class_guesses) < defaults.min_class_share * n_filled
+    if often_names_no_class or len(np.unique(class_guesses)) < 2:
         return None
     return guesses
 
 
 def _codes_of(texts: pl.Series, code_of: dict[str, int]) -> Ints:
-    """Look up the class codes of texts; -1: the text names no class."""
-    values = texts.drop_nulls().unique().to_list()
-    known = {text: code_of.get(folded(text), -1) for text in values}
-    codes = texts.replace_strict(known, default=-1, return_dtype=pl.Int64)
+    """Look up the class code of each text, (n,); -1: the text is empty or names no class."""
+    different_texts = texts.drop_nulls().unique().to_list()
+    code_of_text = {text: code_of.get(folded(text), -1) for text in different_texts}
+    codes = texts.replace_strict(code_of_text, default=-1, return_dtype=pl.Int64)
     return codes.to_numpy().astype(np.intp)
 
 
@@ -190,21 +195,23 @@ class _Agreement(NamedTuple):
 
     kappa: float  # Cohen's
     by_chance: float  # probability that chance alone gives at least this agreement
-    beats_commonest: bool  # whether more guesses are right than by always guessing the commonest
+    beats_commonest: bool  # whether always guessing the commonest label is right less often
 
 
-def _agreement(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
-    """Compare guesses with labels on the rows that have both."""
+def _compare(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
+    """Compare guessed codes with the codes of the labels, on the rows that have a guess."""
     has_guess = guesses >= 0
-    counts = np.zeros((n_classes, n_classes))  # by guess and label
+    counts = np.zeros((n_classes, n_classes))  # rows by guess and label
     np.add.at(counts, (guesses[has_guess], codes[has_guess]), 1)
     n_rows = counts.sum()
     n_right = np.trace(counts)
     label_counts = counts.sum(axis=0)
-    expected_share = float(label_counts @ counts.sum(axis=1)) / n_rows**2
+    guess_counts = counts.sum(axis=1)
+    # The share of right guesses if guesses and labels had nothing to do with each other.
+    expected_share = float(label_counts @ guess_counts) / n_rows**2
     return _Agreement(
         kappa=kappa(counts) or 0.0,
-        by_chance=float(binom.sf(n_right - 1, n_rows, expected_share)),
+        by_chance=float(binom.sf(n_right - 1, n_rows, expected_share)),  # P(n_right or more)
         beats_commonest=bool(n_right > label_counts.max()),
     )
 
@@ -212,29 +219,34 @@ def _agreement(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
 def _with_patterns(
     name: str, prepared: Prepared, table: Table, labels: Labels, code_of: dict[str, int]
 ) -> GuessColumn | None:
-    """Find the feature values (patterns) that stand for each guessed class.
+    """Make the guess column of a name: find the patterns of its features that guess a class.
 
-    A pattern that several classes share, as rare categories do, or that a class shares with missing
-    cells, is no guess.
+    A pattern is no guess if its rows guess different classes (rare categories share their
+    features), or if some of its cells are missing or name no class. None: no pattern is a guess.
     """
     columns = [feature.column for feature in prepared.preparation.features()]
-    features = np.flatnonzero([column == name for column in columns])
+    features = np.flatnonzero([column == name for column in columns])  # (G,)
     texts = label_texts(table.frame[name])
-    guesses = _codes_of(texts, code_of)
+    guesses = _codes_of(texts, code_of)  # (n,)
 
-    patterns, places = np.unique(
+    patterns, pattern_of_row = np.unique(
         prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True
     )
-    # A pattern guesses a class if all its rows guess that class: lowest and highest code agree.
+    # All rows of a pattern guess the same class if their lowest and highest code are equal.
     lowest_code = np.full(len(patterns), len(code_of))
-    np.minimum.at(lowest_code, places.ravel(), guesses)
+    np.minimum.at(lowest_code, pattern_of_row.ravel(), guesses)
     highest_code = np.full(len(patterns), -1)
-    np.maximum.at(highest_code, places.ravel(), guesses)
+    np.maximum.at(highest_code, pattern_of_row.ravel(), guesses)
     is_guess = (lowest_code == highest_code) & (lowest_code >= 0)
     if not is_guess.any():
         return None
 
-    values = texts.drop_nulls().unique().to_list()
-    unknown = sorted(text for text in values if folded(text) not in code_of)
-    guessed_labels = labels.classes[lowest_code[is_guess]]
-    return GuessColumn(name, features, patterns[is_guess], guessed_labels, tuple(unknown))
+    different_texts = texts.drop_nulls().unique().to_list()
+    unknown = sorted(text for text in different_texts if folded(text) not in code_of)
+    return GuessColumn(
+        name,
+        features,
+        patterns=patterns[is_guess],
+        labels=labels.classes[lowest_code[is_guess]],
+        unknown=tuple(unknown),
+    )
