@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.preprocessing import StandardScaler
 
 from chary.labelling import diagnose as diagnostics
 from chary.labelling import diagnose_table, label_table
@@ -78,12 +81,36 @@ def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, f
     assert found.auc == pytest.approx(np.average(aucs, weights=weights))
 
 
-def test_the_kernel_is_a_mean_of_three_of_mean_diagonal_one():
-    X, _ = table(50)
-    K = diagnostics._kernel((X - X.mean(axis=0)) / X.std(axis=0))
-    assert np.trace(K) / len(K) == pytest.approx(1)
-    np.testing.assert_allclose(K, K.T, atol=1e-12)
-    assert np.linalg.eigvalsh(K).min() > -1e-9
+def kernel_by_scikit_learn(X):
+    """The mean of three kernels, each of mean diagonal 1; 1 stands for a typical distance of 0."""
+    scale = StandardScaler().fit_transform
+    scores = scale(PCA(min(10, X.shape[1])).fit_transform(X))
+    distances = cdist(X, X, "sqeuclidean")[~np.eye(len(X), dtype=bool)]
+    kernels = [
+        linear_kernel(np.hstack([X, scale(np.clip(X, -3, 3) ** 2)])),
+        linear_kernel(np.hstack([scores, scale(np.abs(scores))])),
+        rbf_kernel(X, gamma=1 / (np.median(distances) or 1)),
+    ]
+    return np.mean([kernel / np.diag(kernel).mean() for kernel in kernels], axis=0)
+
+
+@pytest.mark.parametrize("n_features", [4, 15])
+def test_the_kernel_is_a_mean_of_three_of_mean_diagonal_one(n_features):
+    X = table(50, n_features)[0] ** 3  # beyond three standard deviations here and there
+    X = StandardScaler().fit_transform(X)
+    np.testing.assert_allclose(diagnostics._kernel(X), kernel_by_scikit_learn(X), atol=1e-9)
+
+
+def test_where_most_rows_are_equal_the_kernel_has_a_width_all_the_same():
+    X = StandardScaler().fit_transform(np.eye(1, 40).T)
+    np.testing.assert_allclose(diagnostics._kernel(X), kernel_by_scikit_learn(X), atol=1e-9)
+
+
+def test_a_column_is_constant_if_it_varies_by_rounding_alone():
+    constant = np.tile([0.0, 0.1, -123_456.789, 1e-7], (997, 1))
+    assert not diagnostics._standardize(constant).any()
+    tiny = np.arange(9.0)[:, None] * 1e-15
+    assert diagnostics._standardize(tiny).std() == pytest.approx(1)
 
 
 def test_principal_scores_are_those_of_pca():
@@ -91,6 +118,13 @@ def test_principal_scores_are_those_of_pca():
     X = (X - X.mean(axis=0)) * np.arange(1, 9)
     scores = diagnostics._principal_scores(X @ X.T)
     np.testing.assert_allclose(np.abs(scores), np.abs(PCA(8).fit_transform(X)), atol=1e-8)
+    # One direction has one score, however many features there are.
+    assert diagnostics._principal_scores(np.outer(X[:, 0], X[:, 0])).shape == (60, 1)
+
+
+def test_the_smallest_p_value_is_that_of_999_permutations():
+    X, _ = table(60, 2)
+    assert separate(X, X[:, 0] > 0.5, 0).p_value == 0.001
 
 
 def test_p_values_are_uniform_when_labels_are_drawn_at_random(few_permutations):
@@ -128,6 +162,12 @@ def test_coverage_is_95_percent_for_a_random_draw_and_low_where_a_region_has_no_
 
 def test_coverage_of_identical_rows_is_full():
     assert measure_coverage(np.zeros((40, 2)), np.arange(40) < 10, 0) == 1.0
+
+
+def test_rows_at_the_same_distance_from_every_other_row_are_near():
+    """Rounding must not put a row beyond a limit that is its own distance."""
+    corners = np.eye(60) * 0.7
+    assert measure_coverage(corners, np.arange(60) < 20, 0) == 1.0
 
 
 # ---------------------------------------------------------------- features
@@ -184,6 +224,11 @@ def test_the_sentence_says_why_and_what_to_do():
         assert "trust the audit" in replace(diagnosis, audited=True).sentence
 
 
+def test_a_p_value_of_a_thousandth_is_the_smallest_there_is():
+    for p_value, words in ((0.001, "p < 0.001"), (0.002, "p = 0.002"), (0.05, "p = 0.050")):
+        assert words in Diagnosis(MILD, Separation(0.7, p_value), 0.9, [], {}, 20, 80).sentence
+
+
 def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_chance_gives():
     covered = Diagnosis(STRONG, Separation(0.9, 0.001), 0.96, [], {}, 20, 80)
     assert "far from any label" not in covered.sentence
@@ -224,6 +269,22 @@ def test_too_few_rows_say_so():
     diagnosis = diagnose_rows(X, np.arange(50) < 9, random_state=0)
     assert (diagnosis.verdict, diagnosis.separation, diagnosis.shifts) == (UNKNOWN, None, [])
     assert "at least 10 of each are needed" in diagnosis.sentence
+    for n_labeled in (10, 40):
+        assert diagnose_rows(X, np.arange(50) < n_labeled, random_state=0).verdict != UNKNOWN
+
+
+def test_six_hundred_rows_of_each_side_are_compared(monkeypatch):
+    compared = []
+
+    def separation(X, labeled, rng):
+        compared.append((labeled.sum(), (~labeled).sum()))
+        return Separation(0.5, 1.0)
+
+    monkeypatch.setattr(diagnostics, "separate", separation)
+    X, _ = table(1400, 1)
+    for n_labeled in (50, 700):
+        diagnose_rows(X, np.arange(1400) < n_labeled, random_state=0)
+    assert compared == [(50, 600), (600, 600)]
 
 
 def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(

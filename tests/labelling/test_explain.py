@@ -144,6 +144,38 @@ def test_importance_is_of_the_column_that_decides():
     assert n_rows == 500
 
 
+def test_importance_is_what_the_group_of_the_row_half_the_sample_on_changes():
+    X = normal(31, 4)
+    groups = [np.array([0, 1]), np.array([3])]
+    sample = X[spread_rows(X, 31)]
+    expected = []
+    for own in groups:
+        moved = []
+        for place, row in enumerate(sample):
+            changed = row.copy()
+            changed[own] = sample[(place + 15) % 31][own]
+            before, after = MODEL.predict_proba(np.stack([row, changed]))
+            moved.append(np.abs(after - before).sum() / 2)
+        expected.append(np.mean(moved))
+    change, n_rows = importance(MODEL, X, groups)
+    np.testing.assert_allclose(change, expected, atol=6e-5)
+    assert n_rows == 31
+
+
+def test_importance_is_measured_on_as_many_rows_as_predictions_allow():
+    X = normal(9_000, 1)
+    n_rows = [importance(MODEL, normal(90, 4), each(4), most)[1] for most in (80, 40)]
+    assert n_rows == [20, 16]
+    assert importance(Additive(np.sin), X, each(1))[1] == 8_192
+
+
+def test_of_a_text_the_forty_longest_words_are_tried_in_their_order():
+    words = [f"w{'o' * k}" for k in range(41)]
+    kept = explain._longest_words(["Wooo", *words])
+    assert list(kept) == ["wooo", *(word for word in words[1:] if word != "wooo")]
+    assert kept["wooo"] == "Wooo"
+
+
 def test_spread_rows_are_the_same_whatever_the_order_and_fair_to_equal_rows():
     X = np.repeat(np.array([[0.0], [1.0], [2.0]], dtype=np.float32), [600, 300, 100], axis=0)
     order = np.random.default_rng(0).permutation(1000)
@@ -319,6 +351,68 @@ def test_of_many_columns_the_most_important_explain_single_rows():
     found = explainer(ByColumn(np.array([120])), preparation, X)
     assert (len(found.importance), len(found.columns)) == (130, 20)
     assert found.importance[0].column == "x120"
+    assert found.columns == sorted(found.columns)
+    assert len(found.background) == 8
+
+
+def test_of_a_large_table_two_thousand_rows_measure_the_importance():
+    cells = pl.DataFrame({"x": np.random.default_rng(0).normal(size=2_500)})
+    preparation = TablePreparation().fit(cells)
+    model = ByColumn(np.array([0]))
+    X = preparation.transform(cells)
+    assert explainer(model, preparation, X).n_rows == 2_000
+    assert explainer(model, preparation, X, np.arange(2_100)).n_rows == 2_000
+
+
+WORTH = {"refund": 4.0, "Money": 3.0, "return": 2.5, "again": 2.1, "weak": 1.9, "never": -3.0}
+
+
+class ByWords:
+    """Says yes by the words of a text: their worth is added up."""
+
+    def transform_part(self, frame):
+        return np.array(
+            [[sum(WORTH.get(w, 0) for w in text.split())] for text in frame.to_series()]
+        )
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-X.sum(axis=1)))
+        return np.column_stack([1 - p, p])
+
+
+def test_the_three_words_that_decide_a_text_are_named_if_they_count_half_of_the_best(monkeypatch):
+    """Words against the class and words that do nothing are not named, nor is an empty cell."""
+    texts = [
+        "so never weak again return Money refund so",
+        "so weak refund so",
+        None,
+        "again, refund: the the",
+    ]
+    cells = pl.DataFrame({"text": texts, "x": [0.0] * 4})
+    many = pl.DataFrame({"text": [f"{t} {k}" for k, t in enumerate(texts * 20)], "x": range(80)})
+    preparation = TablePreparation(text=["text"]).fit(many.cast({"x": pl.Float64}))
+    monkeypatch.setattr(TablePreparation, "without", lambda self, left_out: ByWords())
+    found = explain.Explainer(ByWords(), preparation, [], 0, ["text"], [np.array([0])], None)
+    X = np.zeros((4, 1))
+    rows = found.cells(X, np.array([1, 1, 1, 0]), cells, np.ones((4, 1)))
+    shown = [cell.shown for row in rows for cell in row]
+    assert shown == [
+        'text: "refund", "Money", "return"',
+        'text: "refund"',
+        "text is missing",
+        "text = again, refund: the the",
+    ]
+
+
+def test_only_what_speaks_for_the_label_is_named_and_a_quarter_of_the_best_is_enough(prepared):
+    cells, preparation, X = prepared
+    found = explain.Explainer(None, preparation, [], 0, ["age", "town"], [], None)
+    some = cells[:3]
+    row_effects = np.array([[1.0, 0.25], [1.0, 0.24], [-1.0, -2.0]])
+    named = found.cells(X[:3], np.ones(3, dtype=int), some, row_effects)
+    assert [[cell.column for cell in row] for row in named] == [["age", "town"], ["age"], []]
+    assert [cell.effect for cell in named[0]] == [1.0, 0.25]
+    assert named[0][0].shown == f"age = {some['age'][0]}"
 
 
 def labeled(cells, rule, n_labeled=80, swap=()):

@@ -386,7 +386,7 @@ def _verdict(separation: Separation, defaults: Defaults) -> str:
 def _standardize(X: Floats) -> Floats:
     """Centre and scale every column; a constant one becomes zeros."""
     spread = X.std(axis=0)
-    is_constant = spread <= 1e-12 * (1 + np.abs(X).max(axis=0))
+    is_constant = spread <= 1e-12 * np.abs(X).max(axis=0)
     return (X - X.mean(axis=0)) / np.where(is_constant, np.inf, spread)
 
 
@@ -415,10 +415,10 @@ def _principal_scores(gram: Floats) -> Floats:
     """Compute principal component scores from the inner products of centred rows."""
     n = len(gram)
     values, vectors = eigh(gram, subset_by_index=(max(0, n - _N_COMPONENTS), n - 1))
-    matters = values > 1e-9 * max(values[-1], 1e-12)
-    scores = vectors * np.sqrt(np.maximum(values, 0))
+    matters = values > 1e-9 * values[-1]
+    scores = vectors[:, matters] * np.sqrt(values[matters])
     # ``eigh`` sorts eigenvalues upwards; the first principal component has the largest.
-    return scores[:, matters][:, ::-1]
+    return scores[:, ::-1]
 
 
 def _auc(scores: Floats, targets: Floats) -> Floats:

@@ -38,7 +38,8 @@ _MIN_SHUFFLED_ROWS = 16
 _BATCH_ROWS = 5_000
 # Most numbers (rows times features) that are predicted at once; a bound of memory.
 _MAX_PREDICTED_NUMBERS = 2**22
-# Most cells (rows times background rows times groups) that are compared at once; a bound of memory.
+# Most numbers (rows times background rows times features) that are compared at once; a bound of
+# memory.
 _MAX_COMPARED_CELLS = 2**19
 # Probabilities are clipped to this distance from 0 and 1, so that log-odds stay finite.
 _MIN_PROBABILITY = 1e-6
@@ -304,8 +305,7 @@ def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Grou
         Rows that stand for all rows, from ``spread_rows``.
     groups : sequence of G arrays of feature numbers
     """
-    cells_per_row = max(1, len(background)) * max(1, len(groups), X.shape[1])
-    size = max(1, _MAX_COMPARED_CELLS // cells_per_row)
+    size = max(1, _MAX_COMPARED_CELLS // (len(background) * X.shape[1]))
     blocks: list[Floats] = [np.zeros((0, len(groups)))]
     for start in range(0, len(X), size):
         rows = slice(start, start + size)
@@ -363,7 +363,7 @@ def importance(
         The number of rows it was measured on: as many as give ``most_predictions`` changed rows,
         but at least 16, chosen by ``spread_rows``.
     """
-    n_rows = max(_MIN_SHUFFLED_ROWS, most_predictions // max(1, len(groups)))
+    n_rows = max(_MIN_SHUFFLED_ROWS, most_predictions // len(groups))
     sample = X[spread_rows(X, n_rows)]
     n = len(sample)
     # Row i takes its group from row i + n/2, counted round the end. No random shuffle: the order of
@@ -462,7 +462,7 @@ def _hash_rows(X: Array) -> NDArray[np.uint64]:
 
 def _blocks_of_rows(n_rows: int, n_features: int) -> Iterator[slice]:
     """Yield slices of rows with at most ``_MAX_PREDICTED_NUMBERS`` numbers in each."""
-    size = max(1, _MAX_PREDICTED_NUMBERS // max(1, n_features))
+    size = max(1, _MAX_PREDICTED_NUMBERS // n_features)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
