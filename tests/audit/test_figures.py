@@ -24,6 +24,7 @@ from chary.audit import (
     sequence,
     slice_scores,
 )
+from chary.audit.class_counts import Sample, class_count_interval
 from chary.audit.figures import kappa, pair_counts, promised_score
 from chary.audit.intervals import NEUTRAL
 
@@ -46,7 +47,9 @@ def test_figures_by_hand():
     fraud = found.classes["fraud"]
     assert (fraud.precision.low, fraud.precision.high) == neutral(6, 8, 700)
     assert (fraud.recall.low, fraud.recall.high) == neutral(6, 8)
-    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000)
+    assert (fraud.share.low, fraud.share.high) == class_count_interval(
+        Sample(6, 0, 8, 700), Sample(2, 0, 32, 4_300)
+    )
     assert fraud.share.off == ((700 - fraud.share.high) / 5_000, (700 - fraud.share.low) / 5_000)
     assert found.classes["gone"].precision is found.classes["gone"].recall is None
     assert found.classes["new"].precision is None
@@ -89,14 +92,18 @@ def test_every_figure_is_given_at_the_level_asked_for():
     assert (found.accuracy.low, found.accuracy.high) == interval(35, 40, 5_000, 0.8)
     assert (fraud.precision.low, fraud.precision.high) == neutral(6, 8, 700, 0.8)
     assert (fraud.recall.low, fraud.recall.high) == neutral(6, 8, level=0.8)
-    assert (fraud.share.low, fraud.share.high) == count_interval(8, 40, 5_000, 0.8)
+    assert (fraud.share.low, fraud.share.high) == class_count_interval(
+        Sample(6, 0, 8, 700), Sample(2, 0, 32, 4_300), 0.8
+    )
     assert {found.accuracy.level, fraud.share.level, fraud.recall.level} == {0.8}
 
 
 def test_skipped_rows_of_a_label_may_be_of_its_class_or_not():
     truth, labels = ["a"] * 4 + ["b"] * 4 + ["?"] * 3, ["a"] * 4 + ["b"] * 4 + ["a", "a", "b"]
     found = judge_labels(truth, labels, {"a": 60, "b": 40}, skipped=np.arange(11) >= 8).classes["a"]
-    assert (found.share.low, found.share.high) == count_interval(4, 11, 100, skipped=3)
+    assert (found.share.low, found.share.high) == class_count_interval(
+        Sample(4, 2, 6, 60), Sample(0, 1, 5, 40)
+    )
     assert (found.precision.low, found.precision.high) == neutral(4, 6, 60, skipped=2)
     assert (found.recall.low, found.recall.high) == (neutral(4, 5)[0], neutral(6, 6)[1])
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 
 from chary._arrays import Array, Mask
+from chary.audit.class_counts import Sample, class_count_interval
 from chary.audit.intervals import (
     MOSTLY_RIGHT,
     NEUTRAL,
@@ -176,7 +177,8 @@ def judge_labels(
       whose number is known: ``interval`` in a pool of that size, with a neutral prior;
     - recall of a class: the audited rows of the class are a random sample of its rows, whose number
       is not known: ``interval`` in a pool of any size, with a neutral prior;
-    - share of a class: ``count_interval`` of the answers among N rows; the labels have no part;
+    - share of a class: ``class_count_interval`` of the answers among the rows with its label and
+      among the others;
     - skipped rows: each limit is the worst over all classes that the skipped rows could have.
 
     Parameters
@@ -199,7 +201,7 @@ def judge_labels(
     95.0% (83.7% to 99.1%)
     >>> share = judgement.classes["fraud"].share
     >>> share.low, share.high, share.population
-    (477, 1743, 5000)
+    (588, 1496, 5000)
     >>> print(judgement.classes["fraud"].recall)
     75.0% (36.5% to 95.4%)
     >>> judgement.confusions
@@ -222,7 +224,11 @@ def judge_labels(
         has_label = _equal(labels, name)
         n_labelled = counts.get(name, 0)
         n_seen = int(is_class.sum())
-        low, high = count_interval(n_seen, len(labels), population, level, n_skipped)
+        low, high = class_count_interval(
+            _sample(is_class, has_label, is_skipped, n_labelled),
+            _sample(is_class, ~has_label, is_skipped, population - n_labelled),
+            level,
+        )
         share = Share(n_seen, len(labels), low, high, n_labelled, population, level)
         precision = _score_of(is_class & has_label, has_label, is_skipped, n_labelled, level)
         classes[name] = ClassJudgement(share, precision, recalls.get(name))
@@ -237,6 +243,12 @@ def judge_labels(
         confusions=dict(pairs.most_common()),
         kappa=kappa(pair_counts(answers, labels_of_answered, names_or_none)),
     )
+
+
+def _sample(is_class: Mask, is_drawn: Mask, is_skipped: Mask, population: int) -> Sample:
+    """Count the drawn rows of a pool: those of the class, the skipped ones, and all."""
+    n_of_class = int((is_class & is_drawn).sum())
+    return Sample(n_of_class, int((is_skipped & is_drawn).sum()), int(is_drawn.sum()), population)
 
 
 def class_scores(
