@@ -32,12 +32,12 @@ _WINDOWS = os.name == "nt"
 _SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
 _MOUNTED_FOLDERS = ("/net", "/afs", "/smb", "/Network")
-# Errors of a disk that accepts no more. While the caller writes, other errors may be about files
-# other than the output.
+# Errors of a disk that accepts no more. Other errors that are raised while the caller writes may be
+# about the files that the caller reads.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PROBE_BYTES = 1 << 16
-# For each thread, the folders of which it is the sole writer.
+# For each thread, the folders that it holds the lock of, in ``folders``; see ``sole_writer``.
 _this_thread = local()
 
 
@@ -71,8 +71,8 @@ def atomic_writes(
 ) -> Iterator[list[BinaryIO]]:
     """Open several files that take their names once all are on the disk.
 
-    The first file takes its name last: if the first file is new, the other files are new, too, even
-    if the machine stops midway.
+    The first file takes its name last. So if it is there after a power cut, all other files are,
+    too.
     """
     outputs = [Path(path) for path in paths]
     for output in outputs:
@@ -101,9 +101,9 @@ def atomic_writes(
 
 @contextmanager
 def atomic_rewrite(path: GivenPath) -> Iterator[BinaryIO]:
-    """Open a file that replaces the present one, even behind a link.
+    """Open a file that replaces an existing one, written as by ``atomic_write``.
 
-    It is written as by ``atomic_write``.
+    If the path is a link, the file that it leads to is replaced, and the link stays.
     """
     with atomic_write(os.path.realpath(path), overwrite=True) as file:
         yield file
@@ -119,11 +119,11 @@ def make_folders(paths: Iterable[GivenPath]) -> None:
 
 @contextmanager
 def sole_writer(path: GivenPath) -> Iterator[None]:
-    """Lock the folder of a file: other callers that lock it wait.
+    """Lock the folder of a file; other threads and processes that lock it wait.
 
-    If the path is a link, the folder is that of the file that it leads to. A thread may ask again
-    for its folder. No lock file is left behind. Nobody waits if the system, or the file system, has
-    no such locks.
+    If the path is a link, the folder of the file that it leads to is locked. A thread may lock a
+    folder again that it has locked already. No lock file is left behind. If the system, or the file
+    system, has no such locks, nothing is locked.
     """
     folder = os.path.dirname(os.path.realpath(path))
     held_folders = vars(_this_thread).setdefault("folders", set())
@@ -155,8 +155,9 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     with _errors_as_sentence(outputs):
         for output in outputs:
             folder = next(parent for parent in output.parents if parent.exists())
+            # Raises another error if the name is too long.
             with suppress(FileNotFoundError):
-                os.lstat(output)  # fails if the name is too long, which is no FileNotFoundError
+                os.lstat(output)
             temporary = _Temporary(folder / output.name)
             try:
                 temporary.file.write(bytes(_PROBE_BYTES))
@@ -169,9 +170,10 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
 
 
 def is_on_this_machine(path: GivenPath) -> bool:
-    """Tell that a path is not an address, a network share or a device.
+    """Tell whether a path is of this machine's disks: no address, network share or device.
 
-    Its words decide; it is not looked up: looking up the name of a share already connects to it.
+    Only its text is looked at. To ask the system about a path of a network share would already
+    connect to the other machine.
 
     >>> [is_on_this_machine(path) for path in ("in/t.csv", "/home/a/t.csv", "C:/t.csv")]
     [True, True, True]
@@ -186,6 +188,7 @@ def is_on_this_machine(path: GivenPath) -> bool:
 
 
 def _is_within(path: str, folders: Iterable[str]) -> bool:
+    """Tell whether a path is one of some folders, or in one of them."""
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
@@ -218,7 +221,7 @@ class _Temporary:
         self.file = open(self.temporary, "xb")  # noqa: SIM115 - open until it has its name
 
     def finish(self, overwrite: bool) -> None:
-        """Flush everything, with the permissions of a file that is overwritten."""
+        """Flush the file to the disk; with ``overwrite``, copy the permissions of the old file."""
         self.file.flush()
         if overwrite:
             self._take_permissions()
@@ -227,27 +230,33 @@ class _Temporary:
             self.file.close()
 
     def take_name(self, overwrite: bool) -> None:
-        """Rename the file."""
+        """Give the file its final name, ``self.path``.
+
+        Only with ``overwrite`` may it replace a file of that name.
+        """
         if overwrite:
             os.replace(self.temporary, self.path)
             return
         try:
-            os.link(self.temporary, self.path)  # unlike a renaming, it never replaces anything
+            # A second name for the file; ``remove`` deletes the temporary one. Unlike a renaming,
+            # this never replaces another file.
+            os.link(self.temporary, self.path)
         except FileExistsError:
             raise _exists_error(self.path) from None
-        except (OSError, AttributeError):  # a disk, or a system, without links
+        except (OSError, AttributeError):  # a disk, or a system, without such links
             if os.path.lexists(self.path):
                 raise _exists_error(self.path) from None
             os.rename(self.temporary, self.path)
 
     def remove(self) -> None:
-        """Delete what still has the temporary name."""
+        """Close the file, and delete its temporary name if it still has one."""
         with suppress(OSError):
             self.file.close()  # may flush, and fail again
         with suppress(OSError):
             self.temporary.unlink()
 
     def _take_permissions(self) -> None:
+        """Give the file the permissions of the file that it will replace, if there is one."""
         with suppress(OSError):
             mode = os.lstat(self.path).st_mode
             if stat.S_ISREG(mode):
@@ -270,7 +279,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _refuse_unwritable(path: Path, overwrite: bool) -> None:
-    """Refuse a path in a system folder, or one whose name is taken."""
+    """Refuse a path in a system folder, or one that exists and must not be replaced."""
     folder = os.path.realpath(path.parent)
     if _is_within(folder, _SYSTEM_FOLDERS):
         raise OutputError(f"{folder} is a system folder; write {path.name} elsewhere.")
@@ -286,24 +295,25 @@ def _refuse_unwritable(path: Path, overwrite: bool) -> None:
 
 
 def _exists_error(path: Path) -> FileExistsError:
+    """Return the error that a file exists and must not be replaced."""
     return FileExistsError(f"{path} exists already; choose another name, or allow overwriting it.")
 
 
 @contextmanager
 def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> Iterator[None]:
-    """Turn errors of the system, or only those of some ``numbers``, into an ``OutputError``."""
+    """Turn errors of the system into an ``OutputError``; with ``numbers``, only these errors."""
     try:
         yield
     except Exception as error:
         number = _error_number(error)
-        # An error that is a sentence already has no number.
+        # An error without a number is not of the system, or is a sentence of chary already.
         if number is None or (numbers and number not in numbers):
             raise
         raise OutputError(_sentence_on(number, paths)) from None
 
 
 def _sentence_on(number: int, paths: Sequence[Path]) -> str:
-    """Say what failed and what to do for an error of the system."""
+    """Say what an error of the system, by its number, means for some outputs, and what to do."""
     if _WINDOWS and number == errno.EACCES:
         existing = [path.name for path in paths if os.path.isfile(path)]
         if existing:
@@ -319,7 +329,11 @@ def _sentence_on(number: int, paths: Sequence[Path]) -> str:
 
 
 def _error_number(error: Exception) -> int | None:
-    """Return the number of an error, which libraries may tell in words."""
+    """Return the number of a system's error; libraries may have put it into words.
+
+    >>> _error_number(RuntimeError("disk is full (os error 28)"))
+    28
+    """
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     match = re.search(r"\b(?:Errno|os error) (\d+)", str(error))

@@ -45,27 +45,29 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# Rows for each further thread: with fewer, threads mostly wait for each other.
+# The number of rows that is worth a further thread: with fewer, threads mostly wait for each other.
 _ROWS_FOR_A_THREAD = 10_000
-# What compiled boosting asks for and trees of numeric features lack: bit sets of categories, and
-# the places of the features that have them.
+# Arguments that compiled boosting asks for. They are empty because all features are numeric: no
+# node has a bit set of categories, and no feature is categorical.
 _NO_CATEGORIES = np.zeros((0, 8), np.uint32)
 _NO_CATEGORICAL_FEATURES = np.zeros(0, np.uint32)
 
 
 class Nodes(NamedTuple):
-    """The N nodes of one tree.
+    """The N nodes of one tree, as arrays with an entry for each node.
 
-    A row goes left if its feature is at or below the threshold, or if it is missing and missing
-    values go left.
+    A row starts at node 0, the root. At node i it looks at its value of the feature ``feature[i]``:
+    it goes on to the node ``left[i]`` if that value is at most ``threshold[i]``, and to
+    ``right[i]`` otherwise. If the value is missing, it goes left if ``missing_left[i]`` is true. At
+    a leaf, the result is ``value[i]``.
     """
 
     feature: Array  # (N,) -1 at a leaf
     threshold: Floats  # (N,)
-    left: Array  # (N,) number of the child; the root is 0
+    left: Array  # (N,)
     right: Array  # (N,)
     missing_left: Mask  # (N,)
-    value: Floats  # (N, K); only the values of leaves count
+    value: Floats  # (N, K)
 
 
 def forest_nodes(forest: Any) -> list[Nodes]:
@@ -86,9 +88,10 @@ def forest_nodes(forest: Any) -> list[Nodes]:
 
 
 def boosting_nodes(boosting: Any) -> tuple[list[Nodes], Floats]:
-    """Return the trees of fitted gradient boosting, and where their sums start.
+    """Return the trees of fitted gradient boosting, and the scores that their values are added to.
 
-    The trees of an iteration stand together; the start is an array (K,).
+    The trees are in the order of the iterations. Each iteration has one tree, or with three or more
+    classes one for each class. The scores are an array (K,).
     """
     trees = []
     for predictor in chain.from_iterable(boosting._predictors):
@@ -108,10 +111,11 @@ def boosting_nodes(boosting: Any) -> tuple[list[Nodes], Floats]:
 def compiled_forest_tree(nodes: Nodes, n_features: int) -> Callable[[Any], Floats]:
     """Compile a tree of a forest.
 
-    It maps rows (n, d) of single precision to the values of their leaves (n, K). scikit-learn
-    trusts the nodes, so they must have been checked.
+    The returned function maps rows (n, d) of single precision to the values of their leaves (n, K).
+    scikit-learn trusts the nodes, so they must have been checked.
     """
-    tree = Tree(n_features, np.array([nodes.value.shape[1]], dtype=np.intp), 1)
+    n_classes = np.array([nodes.value.shape[1]], dtype=np.intp)  # of each target
+    tree = Tree(n_features, n_classes, 1)  # the last argument is the number of targets
     records = np.zeros(len(nodes.feature), tree.__getstate__()["nodes"].dtype)
     records["left_child"] = nodes.left
     records["right_child"] = nodes.right
@@ -131,8 +135,8 @@ def compiled_forest_tree(nodes: Nodes, n_features: int) -> Callable[[Any], Float
 def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
     """Compile a tree of boosting.
 
-    It maps rows (n, d) of double precision to the values of their leaves (n,). scikit-learn trusts
-    the nodes, so they must have been checked.
+    The returned function maps rows (n, d) of double precision to the values of their leaves (n,).
+    scikit-learn trusts the nodes, so they must have been checked.
     """
     is_leaf = nodes.feature < 0
     records = np.zeros(len(nodes.feature), PREDICTOR_RECORD_DTYPE)
@@ -150,6 +154,6 @@ def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
 
 
 def _predict_in_threads(predictor: TreePredictor, X: Floats) -> Floats:
-    """Share rows out among threads; a row's value does not depend on them."""
+    """Predict rows in several threads; how many there are does not change the values."""
     threads = min(n_threads(), 1 + len(X) // _ROWS_FOR_A_THREAD)
     return predictor.predict(X, _NO_CATEGORIES, _NO_CATEGORICAL_FEATURES, threads)

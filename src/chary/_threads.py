@@ -12,7 +12,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-# Scikit-learn guesses that many classes of few rows each are numbers; chary asks the table.
+# scikit-learn warns that many classes of few rows each may be numbers. chary has found out from the
+# table that they are classes.
 _MANY_CLASSES = "The number of unique classes is greater than 50% of the number of samples"
 
 # Whether threads of Polars were started in this process, and whether a fork left them behind.
@@ -35,9 +36,9 @@ def refuse_after_fork() -> None:
 
 
 class _SharedChange:
-    """A change to the whole process that several threads ask for.
+    """A change to the whole process that several threads may need at the same time.
 
-    It is made for the first of them and undone after the last.
+    It is made when the first of them needs it, and undone when none needs it any more.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class _SharedChange:
         self.forget_threads()
 
     def forget_threads(self) -> None:
-        """Forget the threads that asked: a forked process has none of them."""
+        """Forget the threads that need the change: a forked process has none of them."""
         self.lock = Lock()
         self.n_users = 0
 
@@ -90,12 +91,13 @@ _single_blas_thread = _SharedChange(_limit_blas)
 def same_warnings() -> Iterator[None]:
     """Leave the filters of warnings as they were before the block.
 
-    Inside it, the warning of many classes is ignored.
+    Inside it, scikit-learn's warning that there are many classes is ignored.
 
-    Scikit-learn sets the filters for a moment and puts them back. Of several threads, each would
-    put back what another had set; here the last one at work puts back what was before the first.
+    Filters are of the whole process, and scikit-learn changes them for a moment. If two threads did
+    so at once, each might restore what the other had set. So all blocks that run at the same time
+    share one change: the first to begin saves the filters, the last to end restores them.
     """
-    # In newer versions of Python each thread has filters of its own.
+    # Newer versions of Python can give each thread filters of its own.
     if getattr(sys.flags, "context_aware_warnings", False):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", _MANY_CLASSES, UserWarning)
@@ -110,8 +112,8 @@ def one_thread(api: Literal["blas", "openmp"]) -> AbstractContextManager[Any]:
 
     This is for work so small that more threads would only wait for each other. The result is then
     the same to the bit, whatever the number of threads was before. OpenMP has a limit for each
-    Python thread. BLAS has one limit for the whole process: several threads may ask for it at the
-    same time, and the last of them puts back the limit from before the first.
+    Python thread. BLAS has one limit for the whole process: if several threads hold it at the same
+    time, the earlier limit is restored when the last of them has ended.
     """
     if api == "blas":
         return _single_blas_thread()
@@ -130,9 +132,10 @@ def _controller(api: str) -> Any:
 
 
 def _before_fork() -> None:
-    """Note whether Polars has threads to lose, whatever code started them.
+    """Note whether this process has threads of Polars, which a fork leaves behind.
 
-    If threads have no names, only those that chary started are known.
+    They are known by their names, whatever code started them. On a system that does not list the
+    names of threads, ``refuse_after_fork`` has noted whether chary started them.
     """
     global _polars_started
     for name in Path("/proc/self/task").glob("*/comm"):

@@ -13,7 +13,7 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
-# A parameter in the text of a sentence, see ``Parameter.__format__``.
+# A parameter in the text of a sentence, between NUL characters; see ``Parameter.__format__``.
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 
@@ -96,9 +96,9 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
 
 
 def named_columns(names: Sequence[str], most: int = 8) -> str:
-    """List columns in a sentence; of many, only some.
+    """List columns in a sentence; if there are more than ``most``, leave out some in the middle.
 
-    Those are the first and the last names: columns that chary added come last.
+    Columns that chary added come last, so they are listed.
 
     >>> named_columns(["a", "b"]), named_columns("abcdef", most=4)
     ("'a' and 'b'", "'a', 'b', 2 more, 'e' and 'f'")
@@ -121,7 +121,7 @@ def counted(n: int, singular: str) -> str:
 
 
 def command_line(words: Sequence[str]) -> str:
-    """Quote words for a shell; that of Windows knows only double quotes.
+    """Join words to a command, quoted for the system's shell.
 
     >>> command_line(["chary", "label", "my data.csv"])
     "chary label 'my data.csv'"
@@ -145,8 +145,8 @@ def day(days: float) -> str:
     ('2018-07-10', '1000000000 days after 1970-01-01')
     """
     try:
-        return str(date(1970, 1, 1) + timedelta(days=int(days // 1)))
-    except OverflowError:
+        return str(date(1970, 1, 1) + timedelta(days=math.floor(days)))
+    except OverflowError:  # beyond the year 9999
         return f"{days:.0f} days after 1970-01-01"
 
 
@@ -220,7 +220,7 @@ def parts_of(sentence: str) -> list[str | Parameter]:
     """
     parts: list[str | Parameter] = []
     for i, piece in enumerate(_MARKED.split(sentence)):
-        is_parameter = i % 2 == 1
+        is_parameter = i % 2 == 1  # texts and parameters alternate; a text may be empty
         if is_parameter:
             parts.append(Parameter(*json.loads(piece)))
         elif piece:

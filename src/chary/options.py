@@ -63,7 +63,7 @@ _PREFIXES = " kmgt"  # the place of a prefix is its power of 1000: 0 for none, 1
 
 
 def read_share(text: str, flag: str) -> float:
-    """Read a share, in per cent or not.
+    """Read a share, typed as a percentage or a number.
 
     >>> read_share("20%", "--until-width"), read_share(" 0.1", "--error")
     (0.2, 0.1)
@@ -171,22 +171,22 @@ class Declaration:
     flags : tuple of str
         Empty: there is only the flag that is made from the name, as ``--class-prior``.
     metavar : str or None
-        The word in the help for what is typed after the flag.
+        What the help shows in place of a value, as FILE in ``--audit FILE``.
     panel : str or None
-        The panel of the help that lists the option; None: that of frequent options.
+        The panel of the help that lists the option; None: the first, of frequent options.
     typed_as : type
         What the command line reads: ``bool`` for a flag, ``list[str]`` for an option that can be
         repeated, ``Path`` for a file or a folder.
     read : callable
-        Makes the value from what was typed and from the flag.
+        Turns what was typed into the value; it also gets the flag, for the sentence of an error.
     write : callable
-        Makes what is typed from the value.
+        Turns the value into what is typed.
     min, max : int or None
     default_help : str or None
         What the help says instead of the default, such as "detected".
     in_sheets : bool
-        Whether an audit sheet remembers the option. A sheet records some options in another way,
-        and some concern the draw alone.
+        Whether an audit sheet keeps the option among its options. False for options that only
+        concern the draw, and for those that have a field of their own in ``SheetOrigin``.
     is_names : bool
         Whether the value is a tuple of texts.
     """
@@ -235,7 +235,7 @@ def same_option(command: type[Options], name: str, default: Any) -> Any:
 
 def declarations(command: type[Options]) -> dict[str, Declaration]:
     """List the options of a command by name, in the order of its help."""
-    # A field without a declaration, such as the learner of a page, is for programs alone.
+    # A field without a declaration, such as ``ReviewOptions.learner``, is for programs alone.
     declared = {
         attribute.name: attribute.metadata["option"]
         for attribute in fields(command)
@@ -277,7 +277,7 @@ class Options:
             if declaration.is_names and name in values:
                 values[name] = _as_names(values[name])
 
-        # The classes of a table are texts.
+        # The classes of a table are texts, so a prior must name them by texts, too.
         prior = values.get("class_prior")
         if isinstance(prior, Mapping):
             values["class_prior"] = {_class_name(name): share for name, share in prior.items()}
@@ -291,7 +291,7 @@ class Options:
 
     @classmethod
     def typed(cls, **texts: Any) -> Self:
-        """Build options from typed texts; None or an empty list: the option was not typed."""
+        """Build options from what was typed for each; None or an empty list: nothing was typed."""
         values = {}
         for name, declaration in declarations(cls).items():
             text = texts[name]
@@ -301,23 +301,26 @@ class Options:
 
     @classmethod
     def like(cls, options: Options, **changes: Any) -> Self:
-        """Build options from those of another command, as far as both commands have them."""
+        """Build options from another command's; options that only the other has are left out."""
         return cls.among({**vars(options), **changes})
 
     @classmethod
     def kept(cls, remembered: Mapping[str, Any], **given: Any) -> Self:
-        """Read what ``to_keep`` wrote in a sheet, which anybody may have edited since.
+        """Build options from ``remembered``, which ``to_keep`` wrote in a sheet.
 
-        A text that cannot be an option is left out. ``given`` are options that the sheet records in
-        another way.
+        Anybody may have edited the sheet since, or another version of chary may have written it, so
+        an entry that cannot be read as an option is left out. ``given`` are further options, which
+        the sheet does not keep among its options.
+
+        >>> LabelOptions.kept({"rounds": "2", "aim": 7}, target="y").command(["t.csv"])
+        'chary label t.csv --target y --rounds 2'
         """
         values = {}
         for name, declaration in declarations(cls).items():
-            texts = remembered.get(name)
-            if texts and declaration.in_sheets:
-                # Another version of chary may have written the sheet, with other options.
+            entry = remembered.get(name)
+            if entry and declaration.in_sheets:
                 with suppress(ValueError, TypeError):
-                    values[name] = _from_sheet(texts, declaration, flag_of(name))
+                    values[name] = _from_sheet(entry, declaration, flag_of(name))
         return cls(**{**values, **given})
 
     def command(self, files: Sequence[str | os.PathLike[str]]) -> str:
@@ -334,7 +337,13 @@ class Options:
         return command_line(words)
 
     def as_typed(self) -> dict[str, Any]:
-        """Write what was chosen, by name: a text, a list of them, or True for a switch."""
+        """Write the options that are not at their defaults as they are typed.
+
+        By name: a text, a list of texts for an option that is repeated, True for a switch.
+
+        >>> LabelOptions(target="y", drop=("a", "b"), error=0.05, explain=True).as_typed()
+        {'target': 'y', 'drop': ['a', 'b'], 'error': '5%', 'explain': True}
+        """
         typed = {}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
@@ -344,9 +353,9 @@ class Options:
         return typed
 
     def to_keep(self) -> dict[str, Any]:
-        """Write what an audit sheet remembers of these options, to be read by ``kept``.
+        """Write the options that an audit sheet remembers, in the form that ``kept`` reads.
 
-        What cannot be typed, such as an estimator passed in Python, is left out.
+        A value that cannot be typed, such as an estimator passed in Python, is left out.
         """
         can_be_typed = (str, int, float, tuple, Mapping, os.PathLike)
         declared = declarations(type(self))
@@ -357,28 +366,36 @@ class Options:
         }
 
 
-def _from_sheet(texts: Any, declaration: Declaration, flag: str) -> Any:
-    """Read what a sheet remembers of an option; raise an error if it cannot be one."""
+# How a sheet holds an option, by the type that the command line reads. Others are text, such as
+# "2" for a number.
+_TYPE_IN_SHEET: dict[Any, type[Any]] = {bool: bool, list[str]: list}
+
+
+def _from_sheet(entry: Any, declaration: Declaration, flag: str) -> Any:
+    """Turn the entry of a sheet into the value of an option.
+
+    It raises a TypeError or a ValueError if the entry cannot be read as this option.
+    """
     typed_as = declaration.typed_as
-    if typed_as == list[str] and isinstance(texts, str):
-        texts = [texts]
-    # A sheet holds a switch as a truth value, a repeatable option as a list, others as text.
-    remembered_as: type[Any] = {bool: bool, list[str]: list}.get(typed_as, str)
-    if not isinstance(texts, remembered_as):
+    # A repeatable option may have been written as a single text.
+    if typed_as == list[str] and isinstance(entry, str):
+        entry = [entry]
+    if not isinstance(entry, _TYPE_IN_SHEET.get(typed_as, str)):
         raise TypeError
 
-    if isinstance(texts, list):
-        texts = [str(text) for text in texts]
+    # The entry as the command line would hand it to ``Declaration.read``.
+    if isinstance(entry, list):
+        entry = [str(text) for text in entry]
     elif typed_as is int:
-        texts = int(texts)
-    # A path to another machine would be opened over the network, for the author of the sheet.
-    elif typed_as is Path and not is_on_this_machine(texts):
+        entry = int(entry)
+    # The sheet may come from a stranger: a path of another machine must not be looked up.
+    elif typed_as is Path and not is_on_this_machine(entry):
         raise ValueError
-    return declaration.read(texts, flag)
+    return declaration.read(entry, flag)
 
 
 def _as_names(value: Any) -> Names:
-    """Make a tuple of texts; one text stands for a list of one, and None for an empty list."""
+    """Make a tuple of texts, from a sequence, a single text or path, or None for no text."""
     if value is None:
         return ()
     if isinstance(value, (str, os.PathLike)):

@@ -49,7 +49,7 @@ JSON = Annotated[
     bool, typer.Option("--json", help="Print figures for a program.", rich_help_panel=OUTPUT)
 ]
 
-# The command for a step that an error speaks of.
+# The command by the name of a ``Step`` that an error suggests.
 _COMMANDS = {"draw": "audit draw", "fill": "audit fill", "label": "label", "judge": "judge"}
 
 Figures = TypeVar("Figures", bound=Mapping[str, Any])
@@ -59,35 +59,41 @@ Figures = TypeVar("Figures", bound=Mapping[str, Any])
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Have a command take each option of its parameter ``options`` in place of that parameter."""
+    """Replace the parameter ``options`` of a command by one parameter for each option.
+
+    A command is written as ``label_command(file, options: LabelOptions)``. Typer makes a flag of
+    each parameter, so it is given ``run(*, file, target, unlabeled, ...)`` instead, which collects
+    the options that were typed and calls the command.
+    """
     parameters = inspect.signature(command, eval_str=True).parameters
     options_class = parameters["options"].annotation
-    options = {
+    option_parameters = {
         name: _parameter(options_class, name, declaration)
         for name, declaration in declarations(options_class).items()
     }
-    keywords: list[inspect.Parameter] = []
-    for name, parameter in parameters.items():
-        if name == "options":
-            keywords += options.values()
-        else:
-            keywords.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(**typed: Any) -> None:
-        chosen = options_class.typed(**{name: typed.pop(name) for name in options})
-        command(**typed, options=chosen)
+        texts = {name: typed.pop(name) for name in option_parameters}
+        command(**typed, options=options_class.typed(**texts))
 
-    # Typer makes the command from these.
-    run.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-    run.__annotations__ = {keyword.name: keyword.annotation for keyword in keywords}
+    run_parameters: list[inspect.Parameter] = []
+    for name, parameter in parameters.items():
+        if name == "options":
+            run_parameters += option_parameters.values()
+        else:
+            run_parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+    # Typer reads the parameters and their types from these two attributes.
+    run.__signature__ = inspect.Signature(run_parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in run_parameters}
     return run
 
 
 def _parameter(command: type[Options], name: str, declaration: Declaration) -> inspect.Parameter:
-    """Make the parameter from which Typer makes an option."""
+    """Make the parameter that Typer turns into the flag of an option."""
     default = getattr(command, name, inspect.Parameter.empty)
     kind = declaration.typed_as
+    # Typer knows an option without a default value by None.
     if default in (None, ()):
         default = None
         kind |= None
@@ -109,7 +115,11 @@ def _parameter(command: type[Options], name: str, declaration: Declaration) -> i
 
 
 def sentence(error: BaseException) -> str:
-    """Write an error's sentence, with options for its parameters and commands for its steps."""
+    """Write an error's sentence, with parameters as options and steps as commands.
+
+    >>> sentence(ValueError("Too many columns; pass ", Parameter("drop", "a"), "."))
+    'Too many columns; pass --drop a.'
+    """
     if any(isinstance(part, Parameter | Step) for part in error.args):
         return "".join(map(_as_typed, error.args))
     return str(error)
@@ -150,7 +160,10 @@ def open_table(files: Sequence[GivenPath], options: LabelOptions | DrawOptions) 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Hide what libraries write to the error stream."""
+    """Hide what libraries write to the error stream, even from compiled code.
+
+    For a moment, the file descriptor 2, which is the error stream, leads to the null device.
+    """
     sys.stderr.flush()
     original = os.dup(2)
     with open(os.devnull, "wb") as nowhere:
@@ -177,7 +190,7 @@ def require_free(paths: Iterable[Path], force: bool) -> None:
 
 @contextmanager
 def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
-    """Open files that all appear when the block ends, or none; make their folders."""
+    """Open files that appear together when the block ends, or not at all; make their folders."""
     paths = list(paths)
     make_folders(paths)
     with atomic_writes(paths, overwrite=force) as files:
@@ -239,7 +252,7 @@ def tell(
     as_json: bool,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Print figures and the files that were written: for a program, or for a person."""
+    """Print figures and the files that were written: as JSON for a program, or for a person."""
     files = {kind: str(path) for kind, path in (paths or {}).items()}
     if as_json:
         print_json({**figures, "files": files} if files else figures)
@@ -255,7 +268,7 @@ def print_json(figures: Mapping[str, Any]) -> None:
 
 
 def say(text: str, style: str = "") -> None:
-    """Print words with names of files in them, whose odd characters are escaped."""
+    """Print words; characters that are not printable, as names of files may have, are escaped."""
     from rich.text import Text
 
     stdout().print(Text(escaped(text, allowed="\n"), style), soft_wrap=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from chary._words import counted, named_columns, p_value, percent, shown
 from chary.audit import Score
-from chary.audit.figures import ClassJudgement, kappa
+from chary.audit.figures import ClassJudgement, Judgement, kappa
 from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
 from chary.report.plain_data import (
     NO_LABEL,
@@ -29,7 +29,7 @@ from chary.report.plain_data import (
 # Whether the audit shows a required accuracy; "changed": labels may differ from those at the draw.
 Outcome = Literal["shown", "open", "ruled out", "changed"]
 
-_CLEAR = 0.05  # a p-value below this says that one of two columns is better
+_CLEAR = 0.05  # with a p-value below this, one of two columns is called better
 
 
 class JudgedSummary(TypedDict):
@@ -92,8 +92,10 @@ class JudgedClassSummary(TypedDict):
     labelled: int  # rows that carry the label
     population: int  # rows of the table
     off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
-    off_low: float  # surplus of labelled rows as a share of all rows, at least; below 0: a lack
-    off_high: float  # and at most
+    # How many more rows carry the label than are of the class, as a share of all rows: at least and
+    # at most. Below 0: fewer rows carry it.
+    off_low: float
+    off_high: float
     precision: ScoreSummary | None  # None: no such row was audited
     recall: ScoreSummary | None
 
@@ -187,7 +189,7 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
 
 
 def in_first_column(columns: Sequence[JudgedColumnSummary]) -> str:
-    """Write " in column NAME" of the first column, or nothing if it is the only one."""
+    """Write " in column NAME" with the first column's name, or "" if there is one column alone."""
     return f" in column {shown(columns[0]['name'], 40)}" if len(columns) > 1 else ""
 
 
@@ -230,19 +232,11 @@ def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
 def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     """Summarize how good the labels in one column are."""
     judgement = column.judgement
-    # Among all rows, a row without a label counts as wrong; so the promise prefers the score of the
-    # labelled rows alone, if there is one.
     of_all_rows = column.always if result.answers.stopped else judgement.accuracy
+    # Among all rows, a row without a label counts as wrong. So the headline is about the rows with
+    # a label, if any was audited.
     promised = column.labelled or of_all_rows
-
-    # Audited rows by answer and label: first the wrong labels, then the right ones.
-    audited_pairs: dict[tuple[str, str], int] = {}
-    for (truth, label), n_rows in judgement.confusions.items():
-        audited_pairs[str(truth), str(label or NO_LABEL)] = n_rows
-    for name, figures in judgement.classes.items():
-        if figures.precision:
-            audited_pairs[str(name), str(name)] = figures.precision.correct
-
+    class_names = [str(name) for name in judgement.classes]
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -252,7 +246,7 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         "coverage": (result.population - column.n_missing) / result.population,
         **headline_of(promised.low, promised.high),
         "kappa": judgement.kappa,
-        "matrix": matrix_of(audited_pairs, [str(name) for name in judgement.classes]),
+        "matrix": matrix_of(_count_pairs(judgement), class_names),
         "classes": [_class(str(name), figures) for name, figures in judgement.classes.items()],
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": n_rows}
@@ -260,6 +254,19 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         ],
         "sentence": _accuracy_sentence(column, result, promised, of_all_rows),
     }
+
+
+def _count_pairs(judgement: Judgement) -> dict[tuple[str, str], int]:
+    """Count the audited rows by (answer, label)."""
+    n_rows_of: dict[tuple[str, str], int] = {}
+    # The wrong labels.
+    for (truth, label), n_rows in judgement.confusions.items():
+        n_rows_of[str(truth), str(label or NO_LABEL)] = n_rows
+    # The right ones.
+    for name, figures in judgement.classes.items():
+        if figures.precision:
+            n_rows_of[str(name), str(name)] = figures.precision.correct
+    return n_rows_of
 
 
 def _accuracy_sentence(
@@ -309,7 +316,20 @@ def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
 
 
 def _pair(pair: LabelPair) -> PairSummary:
-    """Say which of two columns is right more often, and by how much."""
+    """Summarize which of two columns is right more often, and by how much."""
+    difference = pair.difference
+    return {
+        "first": pair.first,
+        "second": pair.second,
+        "low": difference.low,
+        "high": difference.high,
+        "p_value": difference.comparison.p_value,
+        "sentence": _pair_sentence(pair),
+    }
+
+
+def _pair_sentence(pair: LabelPair) -> str:
+    """Say which of two columns is right more often, by how much, and how far they agree."""
     difference = pair.difference
     comparison = difference.comparison
     first = shown(pair.first)
@@ -319,33 +339,26 @@ def _pair(pair: LabelPair) -> PairSummary:
     if comparison.p_value < _CLEAR:
         better = first if comparison.only_first > comparison.only_second else second
         outcome = f"{better} is better"
-
-    skipped = ""
-    if comparison.n_skipped:
-        skipped = (
-            f" They differ on {counted(comparison.n_skipped, 'row')} that a person skipped: the "
-            "limits hold whatever is right there."
-        )
-
-    agreement = f"{int(np.trace(pair.counts)):,} of {int(pair.counts.sum()):,} rows"
-    beyond_chance = kappa(pair.counts)
-    if beyond_chance is not None:
-        agreement += f" (kappa {beyond_chance:.2f})"
     sentence = (
         f"{outcome} ({p_value(comparison.p_value, 'p ')}): {first} alone is right on "
         f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}. "
         f"The accuracy of {first} is between {_points(difference.low)} and "
-        f"{_points(difference.high)} than that of {second}.{skipped} "
-        f"They agree on {agreement}."
+        f"{_points(difference.high)} than that of {second}."
     )
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        "low": difference.low,
-        "high": difference.high,
-        "p_value": comparison.p_value,
-        "sentence": sentence,
-    }
+
+    if comparison.n_skipped:
+        sentence += (
+            f" They differ on {counted(comparison.n_skipped, 'row')} that a person skipped: the "
+            "limits hold whatever is right there."
+        )
+
+    # Of all rows of the table; the diagonal counts the rows with the same label in both columns.
+    n_same = int(np.trace(pair.counts))
+    sentence += f" They agree on {n_same:,} of {int(pair.counts.sum()):,} rows"
+    agreement = kappa(pair.counts)
+    if agreement is not None:
+        sentence += f" (kappa {agreement:.2f})"
+    return f"{sentence}."
 
 
 def _points(difference: float) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from chary._words import day, percent, visible
 from chary.labelling import Diagnosis, LabeledTable
-from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable
+from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable, FeatureShift
 from chary.labelling.label import SOURCES, LearnerSettings
 from chary.method import expected_calibration_error
 from chary.method.priors import ACCURACY
@@ -29,8 +29,8 @@ from chary.tables.cells import cell_words
 from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
 
-_N_SHIFTS = 20
-# How much is shown of a row to check.
+_N_SHIFTS = 20  # features that differ between labelled and other rows, at most
+# How much is shown of a row to check, at most.
 _N_COLUMNS = 6  # identifiers included
 _N_IDENTIFIERS = 2
 _N_DIGITS = 6  # of a number
@@ -43,13 +43,13 @@ class LabelsSummary(TypedDict):
     rows: int
     sources: dict[str, int]  # rows by the origin of their label
     labels: dict[str, int]  # rows by their label
-    sample: int | None  # unlabelled rows that the model learned from; None: from all
+    sample: int | None  # unlabelled rows that the model learned from; None: all of them
     file: str
     target: str
     notes: list[str]  # how the table and its target were read
     classes: list[ClassSummary]
     diagnosis: DiagnosisSummary
-    held_out: HeldOutSummary | None  # None: no given label was judged
+    held_out: HeldOutSummary | None  # None: no given label was held out
     audit: AuditSummary | None  # None: there was no audit
     accept: AcceptSummary | None  # None: no error was asked for
     audit_size: int  # rows to draw for an audit; 0: too few rows are unlabelled to draw from
@@ -114,12 +114,12 @@ class ShiftSummary(TypedDict):
 
 
 class HeldOutSummary(TypedDict):
-    """Given labels, judged by a model that has not seen them."""
+    """How well given labels are predicted by models that have not seen them: cross-validation."""
 
     n: int
     accuracy: float
     balanced_accuracy: float | None
-    probability: float  # that the model promised on average
+    probability: float  # the mean probability of the predicted classes
     calibration_error: float
 
 
@@ -129,10 +129,10 @@ class AuditSummary(TypedDict):
     drawn: int
     skipped: int
     stopped: bool  # whether the person was shown the interval while labelling
-    unfinished: bool  # only ``before`` is known then
+    unfinished: bool  # drawn rows are left: of the scores, only ``before`` is known
     notes: list[Note]
-    before: ScoreSummary  # exact: of the model that did not learn from the audit
-    after: ScoreSummary | None  # approximate: of the model that did
+    before: ScoreSummary  # of the model that did not learn from the audit: exact
+    after: ScoreSummary | None  # of the model that learned from the audit: approximate
     classes: dict[str, ScoreSummary]
     balanced: tuple[float, float, float] | None  # balanced accuracy and its limits
     matrix: MatrixSummary | None
@@ -147,10 +147,10 @@ class AimSummary(TypedDict):
 
 
 class PriorSummary(TypedDict):
-    """The class shares that were told, if any."""
+    """The class shares that the model assumes."""
 
     sentence: str
-    told: bool
+    told: bool  # whether the user gave them
 
 
 class RoundSummary(TypedDict):
@@ -163,7 +163,7 @@ class RoundSummary(TypedDict):
 
 
 class RowSummary(TypedDict):
-    """A row and the cells that it is known by."""
+    """A row and the cells by which a person recognises it."""
 
     row: int
     cells: dict[str, str]
@@ -197,7 +197,7 @@ class ImportanceSummary(TypedDict):
     """How much the labels depend on each column, the most important first."""
 
     columns: list[ColumnImportanceSummary]
-    n_rows: int  # that it was measured on
+    n_rows: int  # rows on which the importance was measured
 
 
 class ColumnImportanceSummary(TypedDict):
@@ -288,39 +288,45 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
 
 
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
-    """List the features that differ most.
+    """List the features that differ most, once for the same words.
 
-    Of features with the same words, such as the month and its sine, one is listed: the first that a
-    person can read, or the last if none can be read.
+    Several features may have the same words, such as the month and its sine. The first of them that
+    a person can read is listed, or the last if none can be read.
     """
     readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
-    shifts: dict[str, ShiftSummary] = {}
+    shift_of: dict[str, ShiftSummary] = {}  # by words of the feature
     for shift in diagnosis.shifts:
-        if len(shifts) == _N_SHIFTS:
+        if len(shift_of) == _N_SHIFTS:
             break
         feature = features[shift.feature]
-        # Skip an unreadable feature if a readable one has its words, and words listed already.
-        words_to_skip = readable_words if feature.unit == UNREADABLE else shifts
-        if feature.words in words_to_skip:
+        is_readable = feature.unit != UNREADABLE
+        if is_readable and feature.words in shift_of:
             continue
+        if not is_readable and feature.words in readable_words:
+            continue
+        # An unreadable feature replaces one with the same words.
+        shift_of[feature.words] = _shift(shift, feature)
+    return list(shift_of.values())
 
-        labeled_words = _in_table(feature, shift.labeled_mean)
-        unlabeled_words = _in_table(feature, shift.unlabeled_mean)
-        # The value of a topic means nothing to a person: only its sign does.
-        if feature.unit == TOPIC:
-            labeled_words = "more" if shift.difference > 0 else "less"
-            unlabeled_words = "less" if shift.difference > 0 else "more"
-        shifts[feature.words] = {
-            "name": feature.words,
-            "difference": shift.difference,
-            "labeled_words": labeled_words,
-            "unlabeled_words": unlabeled_words,
-        }
-    return list(shifts.values())
+
+def _shift(shift: FeatureShift, feature: Feature) -> ShiftSummary:
+    """Describe how a feature differs, with its means as the table writes them."""
+    labeled_words = _in_table(feature, shift.labeled_mean)
+    unlabeled_words = _in_table(feature, shift.unlabeled_mean)
+    # The value of a topic means nothing to a person: only the sign of the difference does.
+    if feature.unit == TOPIC:
+        labeled_words = "more" if shift.difference > 0 else "less"
+        unlabeled_words = "less" if shift.difference > 0 else "more"
+    return {
+        "name": feature.words,
+        "difference": shift.difference,
+        "labeled_words": labeled_words,
+        "unlabeled_words": unlabeled_words,
+    }
 
 
 def _in_table(feature: Feature, mean: float) -> str:
-    """Write a standardised mean of a feature as a person reads it in the table."""
+    """Convert a standardised mean back to the feature's units, and write it as the table does."""
     if feature.unit == UNREADABLE:
         return "–"
     value = feature.in_units(mean)
@@ -464,8 +470,8 @@ def _accept(result: LabeledTable) -> AcceptSummary | None:
         n_marked=n_confirmed + n_given,
     )
 
-    # The audit is about final predictions. A label that the model learned from and would now change
-    # is no final prediction.
+    # The audit is about what the final model predicts. In self-training, the model may have learned
+    # from a label that it would predict otherwise in the end: that label is not accepted.
     n_changed = result.counts.new.n_from(threshold) - n_confirmed
     if n_changed:
         keep = "keeps" if n_changed == 1 else "keep"
@@ -507,7 +513,7 @@ def _suspect_labels(result: LabeledTable, naming_columns: list[str]) -> list[Sus
 
 
 def _row(result: LabeledTable, row: int, naming_columns: list[str]) -> RowSummary:
-    """Show the number of a row and the cells that it is known by."""
+    """Show the number of a row and the cells by which a person recognises it."""
     values = result.table.frame.row(row, named=True)
     cells = {}
     for name in naming_columns:
@@ -517,9 +523,10 @@ def _row(result: LabeledTable, row: int, naming_columns: list[str]) -> RowSummar
 
 
 def _naming_columns(result: LabeledTable) -> list[str]:
-    """Choose the columns that a row is known by.
+    """Choose the columns by which a person recognises a row.
 
-    Identifiers come first, then the columns that differ most between labelled and other rows.
+    Identifiers come first, then the columns that differ most between labelled and other rows, then
+    all others.
     """
     preparation = result.model[0]
     identifiers = [column.name for column in preparation.columns_ if column.kind == IDENTIFIER]
@@ -527,7 +534,7 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     candidates += [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
     candidates += [feature.column for feature in preparation.features()]
 
-    # A feature may be of a file beside the table.
+    # A feature may come from a file beside the table, and not from one of its columns.
     frame = result.table.frame
     in_table = [name for name in dict.fromkeys(candidates) if name in frame.columns]
     return in_table[:_N_COLUMNS]

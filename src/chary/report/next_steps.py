@@ -12,7 +12,12 @@ from chary.audit.judge import JudgedTable
 from chary.method.priors import ACCURACY
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions, flag_of
 from chary.report.judged_summary import JudgedSummary, in_first_column
-from chary.report.labels_summary import ColumnSummary, DiagnosisSummary, LabelsSummary
+from chary.report.labels_summary import (
+    AuditSummary,
+    ColumnSummary,
+    DiagnosisSummary,
+    LabelsSummary,
+)
 from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
 from chary.tables.cells import CODE_WORDS
 
@@ -32,11 +37,11 @@ _HALVING = "halving their width takes about four times as many rows"
 
 
 class Hints(NamedTuple):
-    """Ways to do what a report suggests: calls in Python, unless the user types commands."""
+    """How a user does what a report suggests: by calls in Python, or by typed commands."""
 
-    draw: str = ""  # draws rows for an audit, or more of them; empty: left to the reader
-    fill: str = ""  # continues to label the rows of the sheet
-    typed: bool = False
+    draw: str = ""  # the call or command that draws rows, or more rows; empty: none is shown
+    fill: str = ""  # the command that goes on labelling the drawn rows
+    typed: bool = False  # whether the user types commands
 
     @classmethod
     def for_labels(
@@ -44,7 +49,8 @@ class Hints(NamedTuple):
     ) -> Hints:
         """Write the commands for labels that chary made.
 
-        They repeat the chosen options, except those that would replace an existing sheet.
+        They repeat the options that the user chose, but not the ones that would replace an existing
+        sheet.
         """
         if not audit_size:
             return cls(typed=True)
@@ -57,7 +63,7 @@ class Hints(NamedTuple):
     ) -> Hints:
         """Write the commands for judged labels.
 
-        A draw twice as large keeps the answers.
+        The drawn rows are doubled, which keeps the answers: the sheet is enlarged, not replaced.
         """
         n_drawn = result.answers.n_drawn
         n_rows = result.population
@@ -76,7 +82,7 @@ class Hints(NamedTuple):
         return cls(draw, FillOptions().command([str(options.audit)]), typed=True)
 
     def option(self, name: str, typed_value: str, python_value: str) -> str:
-        """Write an option with its value, as on the command line or as in Python."""
+        """Write an option with its value, such as ``--error 5%``, or ``error=0.05`` in Python."""
         if self.typed:
             return f"{flag_of(name)} {typed_value}"
         return f"{name}={python_value}"
@@ -94,10 +100,10 @@ class NextStep(TypedDict):
 
 
 class AccuracyBar(ScoreSummary):
-    """An interval to draw, with its name."""
+    """An interval to draw as a bar, with its name."""
 
     words: str
-    mark: float | None  # another share to compare
+    mark: float | None  # a share to mark on the bar: the accuracy in cross-validation
 
 
 class Quality(Headline):
@@ -114,36 +120,48 @@ def quality(summary: LabelsSummary) -> Quality:
     """Tell at a glance how good new labels are."""
     audit = summary["audit"]
     if audit is None:
-        sentence = (
-            "Your labels are not a random sample, so they cannot show how good the other labels"
-            " are."
-        )
-        if not summary["audit_size"]:
-            sentence += " There are so few rows without a label that you can look at each."
-        return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
-
-    # ``before`` is of the model that has not learned from the audit, and exact. ``after`` is of the
-    # model that made the labels: it is approximate, and comes first.
+        return _quality_without_audit(summary["audit_size"])
     held_out = summary["held_out"]
     promised = held_out["accuracy"] if held_out else None
-    before = audit["before"]
-    bars: list[AccuracyBar] = [{"words": "Without the audit's answers", **before, "mark": promised}]
-    if audit["after"] is None:
-        validity = ", valid whenever you stop," if audit["stopped"] else ""
-        sentence = f"95% interval{validity} from {before['n']} random rows that a person labelled."
-    else:
-        bars.insert(0, {"words": "These labels", **audit["after"], "mark": promised})
-        sentence = (
-            f"95% intervals from {before['n']} random rows that a person labelled; the first is "
-            "approximate, as the model also learned from these rows."
-        )
-        if audit["stopped"]:
-            sentence += " The second holds whenever you stopped."
+
+    # ``after`` is of the model that made the labels, so it comes first. ``before`` is of a model
+    # that has not learned from the audit.
+    bars: list[AccuracyBar] = []
+    if audit["after"] is not None:
+        bars.append({"words": "These labels", **audit["after"], "mark": promised})
+    bars.append({"words": "Without the audit's answers", **audit["before"], "mark": promised})
+
+    sentence = _bars_sentence(audit)
     if promised is not None:
         sentence += (
             f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
         )
     return {**headline_of(bars[0]["low"], bars[0]["high"]), "sentence": sentence, "bars": bars}
+
+
+def _quality_without_audit(audit_size: int) -> Quality:
+    """Say why nothing is known of new labels; ``audit_size`` rows could be drawn."""
+    sentence = (
+        "Your labels are not a random sample, so they cannot show how good the other labels are."
+    )
+    if not audit_size:
+        sentence += " There are so few rows without a label that you can look at each."
+    return {"tone": "fair", "headline": "Not known yet", "sentence": sentence, "bars": []}
+
+
+def _bars_sentence(audit: AuditSummary) -> str:
+    """Say what the intervals of an audit rest on, and when they hold."""
+    rows = f"{audit['before']['n']} random rows that a person labelled"
+    if audit["after"] is None:
+        validity = ", valid whenever you stop," if audit["stopped"] else ""
+        return f"95% interval{validity} from {rows}."
+    sentence = (
+        f"95% intervals from {rows}; the first is approximate, as the model also learned from these"
+        " rows."
+    )
+    if audit["stopped"]:
+        sentence += " The second holds whenever you stopped."
+    return sentence
 
 
 def next_steps(summary: LabelsSummary, hints: Hints) -> list[NextStep]:
@@ -206,7 +224,7 @@ def aim_question(hints: Hints, aim: str = ACCURACY) -> str:
 
 
 def prior_advice(diagnosis: DiagnosisSummary, hints: Hints, told: bool = False) -> str:
-    """Ask for the class shares if labels are biased and no shares were ``told``."""
+    """Ask for the class shares if labels are biased, unless the user ``told`` them already."""
     if told or not diagnosis["biased"]:
         return ""
     option = hints.option("class_prior", "NAME=SHARE", "{name: share, ...}")
@@ -270,7 +288,7 @@ def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
 
 
 def _step(words: str, command: str = "") -> NextStep:
-    """Put words and a command together."""
+    """Make a step of its words and its command."""
     return {"words": words, "command": command}
 
 
@@ -281,7 +299,7 @@ def _acceptable(
     caveat: str,
     in_column: str = "",
 ) -> NextStep:
-    """Tell the smallest error at which labels can be accepted."""
+    """Tell the smallest error at which labels can be accepted; errors are in ascending order."""
     smallest = next((item for item in acceptances if item["n_accepted"]), None)
     if smallest is not None:
         labels = counted(smallest["n_accepted"], "label")
@@ -292,9 +310,10 @@ def _acceptable(
         )
         return _step(words, hints.at(smallest["error"]))
 
-    at_most = percent(acceptances[-1]["error"])
-    n_needed = acceptances[-1]["needs"]
-    # The size that is needed does not depend on the answers, so more rows may be labelled.
+    largest = acceptances[-1]
+    at_most = percent(largest["error"])
+    n_needed = largest["needs"]
+    # The answers have no influence on ``n_needed``, so more rows may be labelled because of it.
     if n_needed > n_audited:
         return _step(
             f"Enlarge the audit: to accept any label at {at_most} error or less, at least "

@@ -29,8 +29,9 @@ VERSIONS = {
 
 Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
-_MOST_IN_MATRIX = 15  # labels: with more of them no matrix is shown
-_GOOD = 0.9  # accuracy: green if at least this is shown, red if this is ruled out
+_MOST_IN_MATRIX = 15  # labels; with more, no matrix is shown
+# The accuracy that counts as good: green if the whole interval is above it, red if it is below.
+_GOOD = 0.9
 
 
 class ScoreSummary(TypedDict):
@@ -107,7 +108,11 @@ def as_data(value: Any) -> Any:
 
 
 def headline_of(low: float, high: float) -> Headline:
-    """Say between which shares labels are right, and how good that is."""
+    """Say which shares of labels are right, at least and at most, and how good that is.
+
+    >>> headline_of(0.912, 0.98)
+    {'tone': 'good', 'headline': '91% to 98% right'}
+    """
     tone: Tone = "fair"
     if low >= _GOOD:
         tone = "good"
@@ -119,10 +124,14 @@ def headline_of(low: float, high: float) -> Headline:
 def matrix_of(
     counts_by_pair: dict[tuple[str, str], int], class_names: list[str]
 ) -> MatrixSummary | None:
-    """Count audited rows by answer and label, unless there are too many classes."""
+    """Lay out the audited rows by answer and label; None if there are too many classes, or one.
+
+    ``counts_by_pair`` has the number of rows by (answer, label).
+    """
     seen = {pair: n for pair, n in counts_by_pair.items() if n}
     answered = {answer for answer, _ in seen}
     labelled = {label for _, label in seen}
+    # Both are in the order of ``class_names``. A class that was answered has a column, too.
     answers = [name for name in class_names if name in answered]
     labels = [name for name in [*class_names, NO_LABEL] if name in answered | labelled]
     if not 1 < len(labels) <= _MOST_IN_MATRIX:
@@ -176,7 +185,8 @@ def accept_summary(
 def _why_none_accepted(acceptance: Acceptance, audit: Audit) -> str:
     """Say why no label can be accepted.
 
-    The reason suggests nothing that would void the promise.
+    The promise holds only if the audit was planned before its answers were known, so the reason
+    does not suggest to choose another error, or to draw more rows because of the answers.
     """
     n_audited = audit.accuracy.n
     n_needed = smallest_audit(acceptance.error, acceptance.level)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-# How long the steps of labelling usually take, in per cent of the whole. ``Pace`` scales this by
-# the time that earlier steps took.
+# How long the steps of labelling usually take, in per cent of the whole work. ``Pace`` scales this
+# by the time that earlier steps took.
 _USUAL_PERCENT = {
     "Reading": 2,
     "Preparing columns": 5,
@@ -70,11 +70,12 @@ class Pace:
         if not self._share_before or not seconds_before:
             return self._share_before
 
-        # The step is expected to take its usual time in proportion to the steps before it. With
-        # 1 - exp(-t), written as -expm1(-t), the share never reaches the end of the step.
+        # The step is expected to take its usual time in proportion to the steps before it. It is
+        # done to the part 1 - exp(-t), which never reaches 1, however long the step takes.
         expected_seconds = seconds_before * self._step_share / self._share_before
         seconds = self._clock() - self._step_start
-        return self._share_before + self._step_share * -math.expm1(-seconds / expected_seconds)
+        part_of_step = -math.expm1(-seconds / expected_seconds)
+        return self._share_before + self._step_share * part_of_step
 
     @property
     def words(self) -> str:
@@ -87,7 +88,11 @@ class Pace:
 
 
 def _usual_shares(kind: str) -> tuple[float, float]:
-    """Return the shares of the work before a step and by it."""
+    """Return the share of the work that is done before a step, and the share that the step does.
+
+    >>> _usual_shares("Preparing columns")
+    (0.02, 0.05)
+    """
     percent_before = 0
     for name, percent in _USUAL_PERCENT.items():
         if name == kind:

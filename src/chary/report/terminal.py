@@ -53,7 +53,7 @@ _N_SLICES = 40
 
 
 def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
-    """Show what came of labelling a table."""
+    """Show the labels of a table: how many of each class, how they were made, how good they are."""
     console.print(_class_counts(summary))
     _show_remarks(console, summary["notes"])
     left_out = [column for column in summary["columns"] if not column["used"]]
@@ -63,7 +63,7 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
     _show_paragraph(console, missing_hint(summary["columns"], hints))
 
     prior = summary["class_prior"]
-    # If class shares were told, the sentence opens with "you": make that a capital.
+    # If the user gave class shares, the sentence opens with "you", which gets a capital here.
     assumption = f"Y{prior['sentence'][1:]}." if prior["told"] else ""
     _show_verdict(console, summary["diagnosis"], assumption)
 
@@ -186,10 +186,10 @@ def _show_audit(
     after = audit["after"]
     validity = "valid whenever you stop" if audit["stopped"] else "exact"
     kind = f"{validity}, {before['n']} random rows"
-    grid.add_row("model without the audit", *_exact_percents(before), kind)
+    grid.add_row("model without the audit", *_share_and_interval(before), kind)
     kind = "approximate, cross-fitted"
     if after is not None:
-        grid.add_row("model that learned from it", *_exact_percents(after), kind)
+        grid.add_row("model that learned from it", *_share_and_interval(after), kind)
     if aim != ACCURACY and audit["balanced"]:
         share, low, high = audit["balanced"]
         grid.add_row("  the mean over classes", f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
@@ -197,8 +197,8 @@ def _show_audit(
     _show_audit_notes(console, audit["notes"])
 
 
-def _exact_percents(score: ScoreSummary) -> tuple[str, str]:
-    """Write a share and its interval in percent with a decimal."""
+def _share_and_interval(score: ScoreSummary) -> tuple[str, str]:
+    """Write a share and its interval, such as "91.2%" and "80.1% to 97.0%"."""
     return f"{score['share']:.1%}", f"{score['low']:.1%} to {score['high']:.1%}"
 
 
@@ -262,7 +262,7 @@ def _judged_classes(classes: list[JudgedClassSummary]) -> Grid:
 
 
 def _score_words(score: ScoreSummary | None) -> str:
-    """Write how many rows are right, and the interval."""
+    """Write how many rows are right, and the interval, such as "6 of 8: 37% to 95%"."""
     if score is None:
         return "-"
     return f"{score['correct']} of {score['n']}: {_interval_words(score)}"
@@ -344,7 +344,7 @@ def _panel(text: str, title: str, tone: Tone) -> Panel:
 def number_grid(
     headings: Sequence[str], rows: Sequence[Iterable[str | Text]], n_shown: int
 ) -> Grid:
-    """Lay out the first rows, each a name and numbers, and count the rest."""
+    """Lay out the first ``n_shown`` rows, each a name and numbers, and count the other rows."""
     grid = Grid(box=box.SIMPLE)
     for place, heading in enumerate(headings):
         grid.add_column(Text(heading), justify="right" if place else "left")
