@@ -30,17 +30,20 @@ MILD = "mildly biased"
 STRONG = "strongly biased"
 UNKNOWN = "too few rows to tell"
 
-# Share of unlabelled rows that are far from every label if labels are drawn at random. The limit
-# between near and far is chosen so that this holds.
+# A row counts as far from every label beyond a distance that is chosen so that this share of the
+# unlabelled rows is far if labels are drawn at random. A convention.
 _FAR_BY_CHANCE = 0.05
+# Random draws of rows that this distance is averaged over. No stored result.
+_N_DRAWS = 10
 
-# Most labelled rows, and most unlabelled rows, that are compared; a bound of cost.
+# Most labelled rows, and most unlabelled rows, that are compared. A bound of cost; no stored
+# result.
 _MAX_ROWS = 600
-# With fewer labelled or fewer unlabelled rows there is no verdict.
+# With fewer labelled or fewer unlabelled rows there is no verdict. No stored result.
 _MIN_ROWS = 10
-# Permutations of the labels that give the p-value.
+# Permutations of the labels that give the p-value, which is so at least 0.001. A convention.
 _N_PERMUTATIONS = 999
-# Principal components that one of the kernels uses.
+# Principal components that one of the kernels uses. No stored result.
 _N_COMPONENTS = 10
 
 
@@ -48,17 +51,17 @@ class FeatureShift(NamedTuple):
     """How one feature differs between labelled and unlabelled rows."""
 
     feature: int  #: number of the feature
-    name: str  #: for people
-    labeled_mean: float  #: over the labelled rows
-    unlabeled_mean: float  #: over the others
-    difference: float  #: of the means, in standard deviations
+    name: str  #: name of the feature
+    labeled_mean: float  #: mean over the labelled rows
+    unlabeled_mean: float  #: mean over the unlabelled rows
+    difference: float  #: difference of the means, in standard deviations
 
 
 class Separation(NamedTuple):
-    """How well labelled rows can be told from the others."""
+    """How well labelled rows can be told from unlabelled ones."""
 
     auc: float  # 0.5: not at all, 1: always
-    p_value: float  # by permutation
+    p_value: float  # of an AUC as high as this by chance, from permutations of the labels
 
 
 @dataclass(frozen=True)
@@ -68,18 +71,19 @@ class Diagnosis:
     verdict: str  #: representative, mildly biased, strongly biased, or too few rows to tell
     #: how well labelled rows can be told from the others: AUC and p-value; None: too few rows
     separation: Separation | None
-    #: share of unlabelled rows with a labelled row near them; 0.95 if labels are representative
+    #: share of unlabelled rows near a labelled row; 0.95 if labels are representative; None: too
+    #: few rows
     coverage: float | None
     shifts: list[FeatureShift]  #: the most different features first
-    class_counts: dict[str, int]  #: among the labelled rows, where they are known
+    class_counts: dict[str, int]  #: labelled rows of each class; empty if classes are not known
     n_labeled: int  #: rows with a label
-    n_unlabeled: int  #: rows without
+    n_unlabeled: int  #: rows without a label
     #: whether there is an audit: it changes the advice, not the verdict
     audited: bool = False
 
     @property
     def sentence(self) -> str:
-        """The verdict, why, what it means and what to do."""
+        """The verdict, the figures behind it, what it means and what to do."""
         if self.separation is None or self.coverage is None:
             return (
                 f"There are too few rows to compare the {self.n_labeled:,} labelled ones with the "
@@ -102,6 +106,7 @@ class Diagnosis:
             consequence = "may be far too high or too low"
         far_rows = ""
         far_share = 1 - self.coverage
+        # Named from twice the share by chance on; rounded, as 1 - 0.9 is not quite 0.1.
         if round(far_share, 9) >= 2 * _FAR_BY_CHANCE:
             far_rows = f", and {far_share:.0%} of the other rows are far from any label"
             far_rows += f" ({_FAR_BY_CHANCE:.0%} by chance)"
@@ -132,7 +137,7 @@ def diagnose_rows(
     X : array-like of shape (n, d)
         Finite numbers, as ``TablePreparation`` makes them.
     labeled : array-like of shape (n,), bool
-        Where a label was given.
+        True if the row has a label.
     feature_names : sequence of d str, default=None
         None: x0, x1, ...
     random_state : None, int, RandomState or Generator
@@ -174,7 +179,7 @@ def diagnose_rows(
         separation=separation,
         coverage=measure_coverage(standardized, is_labeled[rows], rng),
         shifts=feature_shifts(sample, is_labeled[rows], feature_names),
-        class_counts={},  # rows are not asked for their classes here
+        class_counts={},  # the classes are not known here; ``compare_rows`` adds the counts
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
     )
@@ -185,16 +190,16 @@ class DiagnosedTable:
     """The outcome of ``diagnose_table``."""
 
     table: Table
-    target: str
+    target: str  #: name of the column that holds the labels
     labels: Labels
     prepared: Prepared
     diagnosis: Diagnosis
-    #: sentences about how table and target were read
+    #: sentences about how the table and the target were read
     notes: list[str] = field(default_factory=list)
 
     @property
     def columns(self) -> list[Column]:
-        """The columns, each with what it was read as."""
+        """The columns of the table, each with the kind that it was read as."""
         return self.prepared.preparation.columns_
 
 
@@ -202,11 +207,11 @@ class Prepared(NamedTuple):
     """The features of a table."""
 
     X: Array  # (n, d)
-    preparation: TablePreparation  # fitted
-    n_missing: dict[str, int]  # cells without a number, by column
+    preparation: TablePreparation  # fitted; it makes the features of other rows
+    n_missing: dict[str, int]  # missing cells of each numeric column
 
     def without(self, notes: Mapping[str, str]) -> Prepared:
-        """Leave some columns out, each for the reason in its note."""
+        """Leave out the columns in ``notes``, which say why: column -> reason."""
         stays = [feature.column not in notes for feature in self.preparation.features()]
         n_missing = {name: n for name, n in self.n_missing.items() if name not in notes}
         return Prepared(self.X[:, stays], self.preparation.without(notes), n_missing)
@@ -223,10 +228,9 @@ def diagnose_table(
     table : Table
         From ``read_table``.
     options : DiagnoseOptions
-        The target, what the columns are, and the seed of the folds and shuffles that the verdict
-        rests on.
+        The target, the kinds of the columns, and the seed of the folds and permutations.
     progress : callable
-        Told the name of each step.
+        Called with the name of each step as it begins.
     """
     progress("Preparing columns")
     table = rows_that_count(table)
@@ -247,7 +251,10 @@ def prepare(
     defaults: ColumnDefaults = COLUMN_DEFAULTS,
     **kinds: Sequence[str],
 ) -> Prepared:
-    """Turn all columns of a table except the target into features."""
+    """Turn all columns of a table except the target into features.
+
+    ``kinds`` are the options of ``TablePreparation`` that name columns, such as ``missing``.
+    """
     frame = table.frame.drop(target)
     preparation = TablePreparation(**kinds).fit(frame, table.frame[target], defaults)
     X, n_missing = preparation.transform_counted(frame)
@@ -258,7 +265,7 @@ def compare_rows(
     prepared: Prepared, labels: Labels, seed: int, defaults: Defaults = DEFAULTS
 ) -> Diagnosis:
     """Compare labelled and unlabelled rows; add feature names and class counts for a report."""
-    # On matrices of a thousand rows, two threads would mostly wait for each other.
+    # The matrices have a thousand rows at most: two threads would mostly wait for each other.
     with one_thread("blas"):
         diagnosis = diagnose_rows(
             prepared.X,
@@ -276,70 +283,73 @@ def compare_rows(
 def separate(X: Floats, labeled: Mask, random_state: Any = None) -> Separation:
     r"""Measure how well labelled rows can be told from unlabelled ones.
 
-    The classifier is a kernel ridge regression of s = 1 (labelled) or 0, in k = 5 stratified folds:
+    A classifier predicts whether a row is labelled, s = 1 or 0: a kernel ridge regression with
+    kernel K, cross-validated in five stratified folds. With B the rows of a fold and A all others,
 
-    .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A)
+    .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A).
 
-    for the rows B of a fold and the others A. K is the mean of three kernels of mean diagonal 1:
-    linear in the features and their squares; linear in the first principal scores and their
-    absolute values; Gaussian. None of them knows s, so the classifiers of all permutations of s
-    within folds cost one matrix product, and the p-value is exact: it counts the permutations whose
-    own cross-validated AUC is as large.
+    The p-value is the share of permutations of s within the folds (s itself included) whose
+    cross-validated AUC is as large as that of s. The matrices do not depend on s, so all
+    permutations together cost one matrix product for each fold.
 
     Parameters
     ----------
     X : array of shape (n, d)
         Standardised.
     labeled : array of shape (n,), bool
+        s.
     random_state : None, int, RandomState or Generator
     """
     rng = np.random.default_rng(random_state)
     K = _kernel(X)
     folds = stratified_folds(labeled, rng)
-    # The truth in the first column, its permutations within the folds in the others.
+    # Column 0 is s, the others are its P permutations within the folds.
     targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P)
     for fold in folds:
         copies = np.tile(labeled[fold], (_N_PERMUTATIONS, 1))
         targets[fold, 0] = labeled[fold]
         targets[fold, 1:] = rng.permuted(copies, axis=1).T
 
-    total = np.zeros(1 + _N_PERMUTATIONS)
+    # The mean AUC of the folds, weighted by the number of labelled rows in each.
+    weighted_sum = np.zeros(1 + _N_PERMUTATIONS)
     for fold in folds:
         others = np.setdiff1d(np.arange(len(X)), fold)
         factor = cho_factor(K[np.ix_(others, others)] + np.eye(len(others)))
-        smoother = cho_solve(factor, K[np.ix_(others, fold)]).T  # (B, A)
-        scores = smoother @ (targets[others] - targets[others].mean(axis=0))  # (B, 1 + P)
-        total += _auc(scores, targets[fold]) * labeled[fold].sum()
-    aucs = total / labeled.sum()  # (1 + P,)
+        smoother = cho_solve(factor, K[np.ix_(others, fold)]).T  # (B, A): s_A -> s_B
+        centred = targets[others] - targets[others].mean(axis=0)  # (A, 1 + P)
+        fold_aucs = _auc(smoother @ centred, targets[fold])  # (1 + P,)
+        weighted_sum += fold_aucs * labeled[fold].sum()
+    aucs = weighted_sum / labeled.sum()  # (1 + P,)
 
-    # The truth is one of its permutations, so the p-value is never 0.
+    # 1e-12: an equal AUC may be rounded differently.
     is_as_large = aucs >= aucs[0] - 1e-12
-    return Separation(float(aucs[0]), float(np.mean(is_as_large)))
+    return Separation(auc=float(aucs[0]), p_value=float(np.mean(is_as_large)))
 
 
 def measure_coverage(
-    X: Floats, labeled: Mask, random_state: Any = None, n_draws: int = 10
+    X: Floats, labeled: Mask, random_state: Any = None, n_draws: int = _N_DRAWS
 ) -> float:
-    """Measure the share of unlabelled rows that have a labelled row near them.
+    """Measure the share of unlabelled rows that are near a labelled row.
 
-    What counts as near is found by drawing, from the unlabelled rows, as many rows as are labelled:
-    95 % of the remaining unlabelled rows are within that distance of the nearest drawn row. So the
-    coverage is 0.95 on average if the labelled rows are a random draw, and less if some regions
-    have no labels.
+    The limit of "near" comes from random draws. From the unlabelled rows as many rows are drawn as
+    are labelled; 95 % of the rows not drawn are nearer to a drawn row than the limit. So the
+    coverage is 0.95 on average if the labelled rows are a random draw, and lower if labels are
+    missing in some regions.
     """
     rng = np.random.default_rng(random_state)
-    inside = X[labeled]
-    outside = X[~labeled]
-    size = min(len(inside), len(outside) // 2)
-    to_labeled = cdist(outside, rng.permutation(inside)[:size]).min(axis=1)  # (U,)
+    labeled_rows = X[labeled]
+    unlabeled_rows = X[~labeled]  # (U, d)
+    # At most half of the unlabelled rows are drawn; then as few labelled rows are used, too.
+    size = min(len(labeled_rows), len(unlabeled_rows) // 2)
+    to_labeled = cdist(unlabeled_rows, rng.permutation(labeled_rows)[:size]).min(axis=1)  # (U,)
 
-    among_outside = cdist(outside, outside)  # (U, U)
+    distances = cdist(unlabeled_rows, unlabeled_rows)  # (U, U)
     limits = []
     for _ in range(n_draws):
-        order = rng.permutation(len(outside))
+        order = rng.permutation(len(unlabeled_rows))
         drawn = order[:size]
-        others = order[size:]
-        to_drawn = among_outside[np.ix_(others, drawn)].min(axis=1)
+        not_drawn = order[size:]
+        to_drawn = distances[np.ix_(not_drawn, drawn)].min(axis=1)
         limits.append(np.quantile(to_drawn, 1 - _FAR_BY_CHANCE))
 
     # The limit is raised by 1e-9, so that rounding cannot put a row at the limit beyond it.
@@ -348,34 +358,41 @@ def measure_coverage(
 
 
 def feature_shifts(X: Floats, labeled: Mask, names: Sequence[str]) -> list[FeatureShift]:
-    """Compare the means of every feature that varies, the most different first.
+    """Compare the means of labelled and unlabelled rows, for every feature that varies.
 
-    The difference of the means is divided by the root of the mean of the two variances.
+    The most different feature comes first. The difference of two means is divided by the root of
+    the mean of the two variances.
     """
-    inside = X[labeled]
-    outside = X[~labeled]
-    inside_means = inside.mean(axis=0)
-    outside_means = outside.mean(axis=0)
-    spread = np.sqrt((inside.var(axis=0) + outside.var(axis=0)) / 2)
-    # Infinite if both sides are constant and differ.
+    labeled_means = X[labeled].mean(axis=0)  # (d,)
+    unlabeled_means = X[~labeled].mean(axis=0)
+    spread = np.sqrt((X[labeled].var(axis=0) + X[~labeled].var(axis=0)) / 2)
+    # Infinite if a feature has one value in labelled rows and another in unlabelled rows.
     with np.errstate(divide="ignore", invalid="ignore"):
-        difference = (inside_means - outside_means) / spread
+        difference = (labeled_means - unlabeled_means) / spread
 
     varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
-    order = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
-    figures = np.stack([inside_means, outside_means, difference], axis=1)  # (d, 3)
-    return [FeatureShift(j, names[j], *figures[j].tolist()) for j in order.tolist()]
+    most_different_first = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
+    return [
+        FeatureShift(
+            feature=j,
+            name=names[j],
+            labeled_mean=float(labeled_means[j]),
+            unlabeled_mean=float(unlabeled_means[j]),
+            difference=float(difference[j]),
+        )
+        for j in most_different_first.tolist()
+    ]
 
 
 def draw_at_most(rows: Ints, n_most: int, rng: np.random.Generator) -> Ints:
-    """Draw at most ``n_most`` of the rows, and return them in their order."""
+    """Return all rows, or ``n_most`` of them drawn at random, in ascending order."""
     if len(rows) <= n_most:
         return rows
     return np.sort(rng.choice(rows, n_most, replace=False))
 
 
 def _verdict(separation: Separation, defaults: Defaults) -> str:
-    """Turn AUC and p-value into a word."""
+    """Turn AUC and p-value into a verdict."""
     if separation.p_value > defaults.significance:
         return REPRESENTATIVE
     if separation.auc >= defaults.strong_auc:
@@ -386,13 +403,21 @@ def _verdict(separation: Separation, defaults: Defaults) -> str:
 def _standardize(X: Floats) -> Floats:
     """Centre and scale every column; a constant one becomes zeros."""
     spread = X.std(axis=0)
+    # Rounding leaves a constant column a spread of about 1e-16 times its size.
     is_constant = spread <= 1e-12 * np.abs(X).max(axis=0)
     return (X - X.mean(axis=0)) / np.where(is_constant, np.inf, spread)
 
 
 def _kernel(X: Floats) -> Floats:
-    """Average the three kernels of ``separate``, each of mean diagonal 1."""
+    """Average three kernels of standardised rows (n, d), each scaled to mean diagonal 1, (n, n).
+
+    1. Linear in the features and in their squares: labelled rows have other means or variances.
+    2. Linear in the first principal scores and in their absolute values: the same, for directions
+       in which many features vary together.
+    3. Gaussian: labelled rows are in other regions.
+    """
     gram = X @ X.T
+    # Clipped, so that a single outlier does not outweigh all other rows.
     squares = _standardize(np.clip(X, -3, 3) ** 2)
     linear = gram + squares @ squares.T
 
@@ -400,8 +425,9 @@ def _kernel(X: Floats) -> Floats:
     absolute_scores = _standardize(np.abs(scores))
     principal = scores @ scores.T + absolute_scores @ absolute_scores.T
 
+    # |x - y|^2 = |x|^2 + |y|^2 - 2 x^T y; rounding may put it below 0.
     square_norms = np.diag(gram)
-    square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)  # (n, n)
+    square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)
     off_diagonal = ~np.eye(len(X), dtype=bool)
     # 1 if most rows are equal, so that nothing is divided by zero.
     typical = np.median(square_distances[off_diagonal]) or 1.0
@@ -412,17 +438,24 @@ def _kernel(X: Floats) -> Floats:
 
 
 def _principal_scores(gram: Floats) -> Floats:
-    """Compute principal component scores from the inner products of centred rows."""
+    """Compute scores on the first principal components, (n, K), from inner products (n, n).
+
+    With the eigenvalues v and eigenvectors u of the inner products of centred rows, the scores on a
+    component are u sqrt(v). K is ``_N_COMPONENTS``, or lower if other eigenvalues are 0.
+    """
     n = len(gram)
     values, vectors = eigh(gram, subset_by_index=(max(0, n - _N_COMPONENTS), n - 1))
-    matters = values > 1e-9 * values[-1]
-    scores = vectors[:, matters] * np.sqrt(values[matters])
+    is_above_zero = values > 1e-9 * values[-1]
+    scores = vectors[:, is_above_zero] * np.sqrt(values[is_above_zero])
     # ``eigh`` sorts eigenvalues upwards; the first principal component has the largest.
     return scores[:, ::-1]
 
 
 def _auc(scores: Floats, targets: Floats) -> Floats:
-    """Compute the area under the ROC curve of each column, ties counted half."""
+    """Compute the area under the ROC curve of each column of scores (n, k), (k,).
+
+    ``targets`` (n, k) are 1 in positive rows and 0 in others; ties count half.
+    """
     ranks = stats.rankdata(scores, axis=0)
     n_positive = targets.sum(axis=0)
     # The Mann-Whitney U statistic: pairs in which the positive row has the higher score.

@@ -1,9 +1,9 @@
 """Compare new rows with those that a model learned from.
 
-Three kinds of events are counted in every column: values never seen, numbers outside the range, and
-missing cells. A model holds the ranges, and the counts of these events among the rows that it
-learned from. (Numbers and dates that are written in another form are refused by the preparation.)
-The counts of parts of the rows add up to the counts of all rows.
+An event is a number outside a column's range, a value that was never seen, or a missing cell. A
+model holds the ranges, and how often each event occurs in the rows that it learned from; in new
+rows the same events are counted. The counts of parts of the rows add up to the counts of all rows.
+(Numbers and dates that are written in another form are refused earlier, by the preparation.)
 """
 
 from __future__ import annotations
@@ -30,24 +30,27 @@ UNCHECKED = "unchecked"
 
 # The end of the sentence about rows that are alike.
 KNOWN = "have the values, ranges and missing cells that the model knows"
-# A column differs if the share of rows with an event has grown by at least this ...
-_SMALLEST_DIFFERENCE = 0.1
-# ... and if chance makes any column of a file differ as much in at most this share of files.
+# A column differs if the share of rows with an event has grown by at least this. A convention; no
+# stored result.
+_MIN_SHARE_GAINED = 0.1
+# The growth must also be significant: by chance alone, some column differs in at most this share of
+# files. A convention; no stored result.
 _SIGNIFICANCE = 0.01
 # The range of a number leaves out this share of the rows at either end, so that a single mistyped
-# number does not widen it.
+# number does not widen it. No stored result.
 _TAIL_SHARE = 0.005
-# About this many rows give the ranges.
+# The ranges are found in about this many rows; a bound of cost.
 _RANGE_ROWS = 20_000
 # Most columns that the sentence names.
 _MAX_NAMED_COLUMNS = 2
 
 
 class EventCounts(NamedTuple):
-    """The number of rows with each event; ``_Events`` lists the events."""
+    """The number of rows with each event; ``_Events`` numbers the events."""
 
     n_rows: int = 0
-    counts: NDArray[np.int64] = np.int64(0)  # type: ignore[assignment]  # (e,)
+    # (number of events,); a single 0, to which any counts can be added, if no row was counted
+    counts: NDArray[np.int64] = np.int64(0)  # type: ignore[assignment]
 
     def plus(self, other: EventCounts) -> EventCounts:
         """Add the rows of another part."""
@@ -55,11 +58,11 @@ class EventCounts(NamedTuple):
 
 
 class ColumnShift(NamedTuple):
-    """An event that is more frequent in a column of the new rows."""
+    """An event that is more frequent in new rows than in the rows that were learned from."""
 
     column: str
-    what: str  # "a new value", "outside 18 to 90", "missing"
-    here: float  # share of the new rows
+    what: str  # the event: "a new value", "outside 18 to 90", "missing"
+    here: float  # share of the new rows with the event
     then: float  # share of the rows that the model learned from
 
 
@@ -67,15 +70,15 @@ class ColumnShift(NamedTuple):
 class RowComparison:
     """Whether new rows look like those that a model learned from."""
 
-    verdict: str  # alike or different; unchecked: there is nothing to compare
-    n_rows: int
-    n_seen: int = 0  # rows that the model learned from
-    # The columns that differ, the most different first.
+    verdict: str  # ALIKE, DIFFERENT, or UNCHECKED if there is nothing to compare
+    n_rows: int  # number of new rows
+    n_seen: int = 0  # number of rows that the model learned from
+    # The columns that differ, each with its most different event, the most different first.
     columns: list[ColumnShift] = field(default_factory=list)
 
     @property
     def sentence(self) -> str:
-        """What was found, and what it means."""
+        """The verdict, why, and what it means."""
         rows = f"The {self.n_rows:,} rows"
         if self.verdict == UNCHECKED:
             why = "there are no rows"
@@ -93,7 +96,7 @@ class RowComparison:
         return f"{differ}. Labels and confidence may be wrong."
 
     def figures(self) -> dict[str, Any]:
-        """Plain data, as a program gets it."""
+        """Return the comparison as plain data, for a program."""
         return {
             "verdict": self.verdict,
             "rows": self.n_rows,
@@ -109,9 +112,8 @@ class RowComparison:
 def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Pipeline:
     """Store in a model the ranges and event counts of the rows that it learned from.
 
-    ``X`` and ``missing`` come from ``transform_counted`` of the model's preparation. They are of
-    all rows, labelled and unlabelled, or of a part of the rows if ``recount_reference`` is called
-    later.
+    ``X`` and ``missing`` come from ``transform_counted`` of the model's preparation, for all rows,
+    labelled or not. If they are for a sample of the rows only, call ``recount_reference`` later.
     """
     events = _Events(model[0])
     ranges = events.find_ranges(X)
@@ -121,7 +123,7 @@ def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int])
 
 
 def recount_reference(model: Pipeline, seen: EventCounts) -> None:
-    """Replace the event counts of a sample, in a model's reference, by the counts of all rows."""
+    """Replace the event counts in a model's reference, of a sample, by the counts of all rows."""
     model.drift_reference_ = replace(model.drift_reference_, n_rows=seen.n_rows, counts=seen.counts)
 
 
@@ -138,28 +140,31 @@ def count_events(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Even
 
 
 def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
-    """Compare the counts of new rows with those of the rows that the model learned from."""
+    """Compare the event counts of new rows with the counts that the model holds as reference."""
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
 
     events = _Events(model[0])
-    here = new.counts / new.n_rows
+    here = new.counts / new.n_rows  # (number of events,) shares of rows
     then = reference.counts / reference.n_rows
-    # The probability that chance gives at least the new count. One row with the event is added to
-    # the reference, so that no event has probability 0.
+    # The probability of at least the new count if nothing has changed. One row with the event is
+    # added to the reference, so that no event has probability 0.
     smoothed = (reference.counts + 1) / (reference.n_rows + 1)
-    chance = binom.sf(new.counts - 1, new.n_rows, smoothed)
-    # Bonferroni: as many events are tested as ``chance`` has entries.
-    differs = (here - then >= _SMALLEST_DIFFERENCE) & (chance * len(chance) <= _SIGNIFICANCE)
+    p_values = binom.sf(new.counts - 1, new.n_rows, smoothed)
+    # Bonferroni: a p-value is multiplied by the number of events tested.
+    is_significant = p_values * len(p_values) <= _SIGNIFICANCE
+    differs = (here - then >= _MIN_SHARE_GAINED) & is_significant
 
     shifts: dict[str, ColumnShift] = {}
-    for event in np.argsort(then - here, kind="stable").tolist():
-        if differs[event]:
-            column, what = events.words(event, reference.ranges)
-            share_here = round(float(here[event]), 4)
-            share_then = round(float(then[event]), 4)
-            shifts.setdefault(column, ColumnShift(column, what, share_here, share_then))
+    most_grown_first = np.argsort(then - here, kind="stable")
+    for event in most_grown_first[differs[most_grown_first]].tolist():
+        column, what = events.words(event, reference.ranges)
+        shift = ColumnShift(
+            column, what, here=round(float(here[event]), 4), then=round(float(then[event]), 4)
+        )
+        # Only the most grown event of a column is kept.
+        shifts.setdefault(column, shift)
     verdict = DIFFERENT if shifts else ALIKE
     return RowComparison(verdict, new.n_rows, reference.n_rows, list(shifts.values()))
 
@@ -169,7 +174,7 @@ class _Events:
 
     They are numbered in this order:
 
-    1. for each numeric feature: the number is outside its range;
+    1. for each of the R numeric features: the number is outside its range;
     2. for each column of categories: the value was never seen;
     3. for each column that is used: the cell is missing.
     """
@@ -177,77 +182,87 @@ class _Events:
     def __init__(self, preparation: TablePreparation) -> None:
         features = preparation.features()
         self.columns = {column.name: column for column in preparation.ordered_ if column.used}
-        # The numbers come first among the features.
-        self.numbers = [feature for feature in features if not feature.indicator]
-        numeric_columns = {feature.column for feature in self.numbers}
-        # Of each column of categories, by category, the place of its indicator feature.
-        self.groups: dict[str, dict[str, int]] = {
+        # The R numeric features; they come before all others in a row of X.
+        self.numeric = [feature for feature in features if not feature.indicator]
+        numeric_columns = {feature.column for feature in self.numeric}
+        # For each column of categories: category -> place of its indicator (0 or 1) in X.
+        self.indicators: dict[str, dict[str, int]] = {
             name: {} for name in self.columns if name not in numeric_columns
         }
         for place, feature in enumerate(features):
-            if feature.column in self.groups:
-                group = feature.name.removeprefix(f"{feature.column} = ")
-                self.groups[feature.column][group] = place
+            if feature.column in self.indicators:
+                category = feature.name.removeprefix(f"{feature.column} = ")
+                self.indicators[feature.column][category] = place
 
     def find_ranges(self, X: Floats) -> NDArray[np.float32]:
-        """Find the range of each numeric feature, without the tails, (d, 2).
+        """Find the range of each numeric feature, without the tails, (R, 2).
 
-        The year, month and weekday of a date have an infinite range.
+        Of a date only the day has a range; its year, month and weekday get an infinite one.
         """
         step = max(1, len(X) // _RANGE_ROWS)
-        some = X[::step, : len(self.numbers)]
-        ranges = np.quantile(some, [_TAIL_SHARE, 1 - _TAIL_SHARE], axis=0).T.astype(np.float32)
-        for number, feature in enumerate(self.numbers):
-            # The range of a date's day covers its year, month and weekday.
-            unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
-            if feature.unit != unit:
+        sample = X[::step, : len(self.numeric)]
+        tails = [_TAIL_SHARE, 1 - _TAIL_SHARE]
+        ranges = np.quantile(sample, tails, axis=0).T.astype(np.float32)
+        for number, feature in enumerate(self.numeric):
+            ranged_unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
+            if feature.unit != ranged_unit:
                 ranges[number] = -np.inf, np.inf
         return ranges
 
     def count(
         self, X: Floats, missing: Mapping[str, int], ranges: NDArray[np.float32]
     ) -> EventCounts:
-        """Count the rows in which each event holds."""
-        numbers = X[:, : len(self.numbers)]
-        outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
-        n_missing = dict(missing)
+        """Count the rows of X (n, d) with each event.
+
+        ``missing`` counts the missing cells of the numeric columns.
+        """
+        numbers = X[:, : len(self.numeric)]  # (n, R)
+        is_outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
+
+        # A cell that has no indicator of its own is 0 in all indicators of its column. If a column
+        # has no indicator "(other)", such cells are the new values; if it has no "(missing)", they
+        # are the missing cells. If it has neither, they count as both.
         n_new_values = []
-        for name, places in self.groups.items():
-            in_group = {group: int(np.count_nonzero(X[:, k])) for group, k in places.items()}
-            in_none = len(X) - sum(in_group.values())
-            # New values, and missing cells, that have no group are zero in every group.
+        n_missing = dict(missing)
+        for name, places in self.indicators.items():
             column = self.columns[name]
-            n_new_values.append(in_group["(other)"] if column.other else in_none)
-            n_missing[name] = in_group["(missing)"] if column.missing else in_none
-        counts = [*outside.sum(axis=0), *n_new_values, *(n_missing[name] for name in self.columns)]
+            n_of = {category: int(np.count_nonzero(X[:, k])) for category, k in places.items()}
+            n_without = len(X) - sum(n_of.values())
+            n_new_values.append(n_of["(other)"] if column.other else n_without)
+            n_missing[name] = n_of["(missing)"] if column.missing else n_without
+
+        missing_counts = [n_missing[name] for name in self.columns]
+        counts = [*is_outside.sum(axis=0), *n_new_values, *missing_counts]
         return EventCounts(len(X), np.array(counts, dtype=np.int64))
 
     def words(self, event: int, ranges: NDArray[np.float32]) -> tuple[str, str]:
-        """Return the column of an event, and words for what happened there."""
-        if event < len(self.numbers):
-            feature = self.numbers[event]
-            return feature.column, _outside(feature, *ranges[event].tolist())
-        event -= len(self.numbers)
-        if event < len(self.groups):
-            column = self.columns[list(self.groups)[event]]
+        """Return the column of an event, and words for what happened: ("age", "missing")."""
+        if event < len(self.numeric):
+            feature = self.numeric[event]
+            low, high = ranges[event].tolist()
+            return feature.column, _words_for_outside(feature, low, high)
+        event -= len(self.numeric)
+        if event < len(self.indicators):
+            column = self.columns[list(self.indicators)[event]]
             if column.other:
                 return column.name, "a rare or new value"
             return column.name, "a new value" if column.missing else "a new or missing value"
-        return list(self.columns)[event - len(self.groups)], "missing"
+        return list(self.columns)[event - len(self.indicators)], "missing"
 
 
-def _outside(feature: Feature, low: float, high: float) -> str:
-    """Say that a number is outside a range, in units of the table."""
+def _words_for_outside(feature: Feature, low: float, high: float) -> str:
+    """Say that a number is outside a range, in units of the table: "outside 18 to 90"."""
     first = feature.in_units(low)
     last = feature.in_units(high)
     if feature.unit == DATE:
         return f"before {day(first)} or after {day(last)}"
+    # A column may become several numbers, such as the topics of a text: name the one.
     part_name = feature.words.removeprefix(feature.column).strip(" :,")
     return f"{part_name} outside {_short(first)} to {_short(last)}".strip()
 
 
 def _short(value: float) -> str:
-    """Write a number with the digits that count.
+    """Write a number with four significant digits, or five from 1,000 on.
 
     >>> _short(2019.5), _short(1234567.8)
     ('2,019.5', '1,234,600')

@@ -29,9 +29,9 @@ def rows_to_check(
 ) -> Ints:
     """Choose unlabelled rows of low confidence, far from labels, and unlike each other.
 
-    The doubt of a row is one minus its confidence, times the distance to the nearest labelled row.
-    Rows are chosen one after the other among the candidates, the rows of highest doubt. Each time
-    the row of highest doubt is taken; then it counts as labelled, which lowers the doubt nearby.
+    The doubt of a row is (1 - confidence) x (distance to the nearest labelled row). The rows of
+    highest doubt are the candidates. From these the row of highest doubt is chosen again and again:
+    a chosen row then counts as labelled, which lowers the doubt of rows near it.
 
     Parameters
     ----------
@@ -42,53 +42,58 @@ def rows_to_check(
         Holds the number of rows to choose and the number of candidates.
     seed : int, default=0
         Draws the rows that are considered, if there are many.
+
+    Returns
+    -------
+    array of row numbers, in the order of the choice
     """
     rng = np.random.default_rng(seed)
     rows = draw_at_most(np.flatnonzero(~labeled), defaults.check_rows, rng)
-    reference = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
-    # A row of full confidence still has some doubt, by its distance.
+    labeled_X = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
+    # 1e-9: among rows of full confidence the distance decides.
     lack_of_confidence = 1 - confidence[rows] + 1e-9
-    nearest = cdist(X[rows], reference).min(axis=1)
+    distance = cdist(X[rows], labeled_X).min(axis=1)
 
     n_candidates = defaults.check_candidates * defaults.n_rows_to_check
-    candidates = np.argsort(-lack_of_confidence * nearest, kind="stable")[:n_candidates]
+    candidates = np.argsort(-lack_of_confidence * distance, kind="stable")[:n_candidates]
     rows = rows[candidates]
     lack_of_confidence = lack_of_confidence[candidates]
-    nearest = nearest[candidates]
+    distance = distance[candidates]
 
-    chosen: list[int] = []
+    chosen: list[int] = []  # places in ``rows``
     for _ in range(min(defaults.n_rows_to_check, len(rows))):
-        doubt = lack_of_confidence * nearest
+        doubt = lack_of_confidence * distance
         # A chosen row is not chosen again: doubt is never negative.
         doubt[chosen] = -1
         best = int(doubt.argmax())
         chosen.append(best)
-        to_best = cdist(X[rows], X[rows[best : best + 1]])[:, 0]
-        nearest = np.minimum(nearest, to_best)
+        distance_to_best = cdist(X[rows], X[[rows[best]]])[:, 0]
+        distance = np.minimum(distance, distance_to_best)
     return rows[chosen]
 
 
 def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
-    """Find the places of improbable labels in ``held_out``, the least probable first.
+    """Find the places of suspect labels in ``held_out``, the least probable label first.
 
-    A label is listed if a model that has not seen it gives another class a probability far above
-    the probability of the given class. Of equally probable labels the one with the more confident
-    prediction comes first, then the one in the first row. A listed label may still be right.
+    A label is suspect if a model that has not seen it predicts another class, with a probability
+    far above that of the given class. Among equally probable labels the most probable prediction
+    comes first, then the lowest row number. A suspect label may still be right.
     """
     if len(held_out.rows) < defaults.min_held_out:
         return np.zeros(0, dtype=np.intp)
-    is_contradicted = held_out.probability - held_out.given_probability >= defaults.suspect_margin
-    places = np.flatnonzero(~held_out.correct & is_contradicted)
+    margin = held_out.probability - held_out.given_probability
+    places = np.flatnonzero(~held_out.correct & (margin >= defaults.suspect_margin))
     suspects = held_out.subset(places)
+    # The last key counts most.
     order = np.lexsort((suspects.rows, -suspects.probability, suspects.given_probability))
     return places[order[: defaults.max_suspects]]
 
 
 def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
-    """Write a sheet of the rows to check, with their labels.
+    """Write a sheet of the rows to check, with their new labels as guesses.
 
-    The answers are used as given labels, not as an audit: rows chosen for doubt are not random, so
-    no accuracy can be measured on them.
+    The answers become given labels, not an audit: the rows were not drawn at random, so no accuracy
+    can be measured on them.
     """
     rows = result.next_rows
     labels = result.added_columns[LABEL].gather(rows).cast(pl.String)

@@ -41,14 +41,14 @@ _DIGITS = 4
 
 
 class RowCounts:
-    """Counts of rows as they are scored; counts of several batches add up."""
+    """Counts of the rows that were scored; the counts of several batches can be added."""
 
     def __init__(self, model: Pipeline) -> None:
         self.cells = model[0].cell_counts()  # missing and unreadable cells
         self.events = EventCounts()  # for ``compare_with_reference``
         self.classes = np.asarray(model[-1].classes_).astype(str).tolist()
-        self.class_counts = np.zeros(len(self.classes), np.int64)  # rows with each label
-        self.n_blank = 0  # rows that hold nothing, and get no label
+        self.class_counts = np.zeros(len(self.classes), np.int64)  # (C,) rows with each label
+        self.n_blank = 0  # rows without any cell, which are not scored and get no label
 
     def add(self, later: RowCounts) -> None:
         """Add the counts of the rows that follow."""
@@ -58,14 +58,14 @@ class RowCounts:
 
     @property
     def n_rows(self) -> int:
-        """Rows that were scored."""
+        """Number of rows that were scored."""
         return self.events.n_rows
 
     @property
     def labels(self) -> dict[str, int]:
-        """How many rows have each label, the most frequent first."""
+        """Number of rows with each label that occurs: the most frequent first, then by name."""
         counts = zip(self.classes, self.class_counts.tolist(), strict=True)
-        occurring = [(name, n) for name, n in counts if n]
+        occurring = [(name, n) for name, n in counts if n > 0]
         return dict(sorted(occurring, key=lambda item: (-item[1], item[0])))
 
     def refuse(self, name: str | None = None) -> None:
@@ -77,18 +77,18 @@ class RowCounts:
 class Scored(NamedTuple):
     """What a model predicts for a batch of rows."""
 
-    codes: Ints  # (n,) places in ``model.classes_``
+    codes: Ints  # (n,) predicted classes, as places in the model's ``classes_``
     confidence: Floats  # (n,)
     probs: Floats  # (n, C)
-    counts: RowCounts
+    counts: RowCounts  # of these rows
 
     def columns(
         self, *, probabilities: bool = False, threshold: float | None = None
     ) -> dict[str, pl.Series]:
-        """Make the columns that are added to the rows.
+        """Make the columns that are added to the rows: label and confidence, and if asked for more.
 
-        These are label and confidence; with ``probabilities``, the probability of each class; with
-        a ``threshold``, whether the rounded confidence reaches it.
+        With ``probabilities``, a column for each class; with a ``threshold``, whether the rounded
+        confidence is at least the threshold.
         """
         names = pl.Series(self.counts.classes, dtype=pl.String)
         columns = {
@@ -106,8 +106,8 @@ class Scored(NamedTuple):
 def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     """Label a batch of rows, and count them.
 
-    A cell is read in the same way in every batch. Whether a column is written in the form that the
-    model knows is decided for all batches together: add up their ``counts``, then call ``refuse``.
+    A cell is read in the same way in every batch. Whether a column is written in a form that the
+    model knows can only be told from all batches: add their ``counts``, then call ``refuse``.
 
     Parameters
     ----------
@@ -131,20 +131,21 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
 def score_batches(
     model: Pipeline, batches: Iterable[Batch], counts: RowCounts, threads: int = 1
 ) -> Iterator[tuple[Batch, Scored]]:
-    """Score the rows of a file in order, several blocks at a time.
+    """Score the rows of a file in order, several blocks at a time, and add to their ``counts``.
 
-    The cuts between blocks depend on row numbers only, and BLAS computes with one thread, so that
-    the scores of a row depend on nothing but the table and the model. ``counts`` is updated.
+    Where a block ends depends on row numbers only, and BLAS uses one thread. So the scores of a row
+    depend on nothing but the table and the model.
     """
 
-    def score_one(frame: pl.DataFrame) -> Scored:
+    def score_block(frame: pl.DataFrame) -> Scored:
         with one_thread("openmp"):
             return score_rows(model, frame)
 
-    waiting: deque[tuple[Batch, Future[Scored]]] = deque()
+    # Blocks that were given to a thread and not yielded yet, in the order of the file.
+    submitted: deque[tuple[Batch, Future[Scored]]] = deque()
 
-    def next_scored() -> tuple[Batch, Scored]:
-        block, future = waiting.popleft()
+    def wait_for_first() -> tuple[Batch, Scored]:
+        block, future = submitted.popleft()
         with naming_table(block.table.name):
             scored = future.result()
         counts.add(scored.counts)
@@ -156,19 +157,20 @@ def score_batches(
         try:
             for block in in_blocks(iter(batches), block_rows(model)):
                 filled = block._replace(table=block.table.without_blank_rows())
-                waiting.append((filled, pool.submit(score_one, filled.table.frame)))
-                # One block more than threads is submitted, so that no thread is idle.
-                if len(waiting) > threads:
-                    yield next_scored()
-            while waiting:
-                yield next_scored()
+                submitted.append((filled, pool.submit(score_block, filled.table.frame)))
+                # One block more than there are threads is submitted, so that no thread is idle.
+                if len(submitted) > threads:
+                    yield wait_for_first()
+            while submitted:
+                yield wait_for_first()
         finally:
-            for _, future in waiting:
+            # After an error, or if the caller stops.
+            for _, future in submitted:
                 future.cancel()
 
 
 def refuse_memory(name: str, memory: int) -> None:
-    """Refuse a table that takes too much memory."""
+    """Refuse the table ``name`` if the process takes more than ``memory`` bytes."""
     if resident_bytes() > memory:
         raise TableError(
             f"{name} takes more than the {memory >> 20:,} MiB allowed; pass more with "
@@ -204,9 +206,9 @@ def predict_table(
 def _score_blocks(
     model: Pipeline, frame: pl.DataFrame, counts: RowCounts
 ) -> Iterator[tuple[Table, Scored]]:
-    """Score and count the rows of a frame, except blank rows, block by block."""
+    """Score the rows of a frame, except blank rows, block by block, and add to their ``counts``."""
     size = block_rows(model)
-    # A frame without rows is one empty block.
+    # A frame without rows gives one empty block.
     for start in range(0, max(1, frame.height), size):
         block = Table(frame.slice(start, size), "the rows").without_blank_rows()
         scored = score_rows(model, block.frame)
@@ -219,13 +221,13 @@ class Predictor:
 
     Called with an iterable of record batches, it gives an iterator of record batches with
     ``chary_label`` and ``chary_confidence``, in the order of the rows; a large batch gives several.
-    It reads one batch at a time, may be called by several threads at once, and may be pickled: what
-    travels is the model file.
+    It reads one batch at a time, and several threads may call it at once. A pickle of it holds the
+    bytes of the model file.
 
-    A batch is whatever speaks Arrow's C interface (a pyarrow record batch or table, a polars frame,
-    and so on), or a pandas frame. pyarrow batches become pyarrow batches, anything else polars
-    frames. Columns are found by name; further ones are ignored. A column may be of another type of
-    its kind in each batch, as 32 or 64 bits.
+    A batch is any object with Arrow's C interface (a pyarrow record batch or table, a polars frame,
+    and so on), or a pandas frame. pyarrow batches become pyarrow batches, all others polars frames.
+    Columns are found by name; columns that the model does not need are ignored. The type of a
+    column may differ between batches within its kind: 32 or 64 bits, for example.
 
     A cell is read in the same way in every batch. Whether a column is written in the form that the
     model knows (not with decimal commas, for example) is decided for all batches of a call
@@ -236,11 +238,11 @@ class Predictor:
     data : bytes
         A model file.
     columns : sequence of str, default=()
-        Columns of the batches to give back on the left, as they are.
+        Columns of the batches that are given back unchanged, left of the added columns.
     probabilities : bool, default=False
-        Also ``chary_p_`` of each class.
+        Whether to add a column ``chary_p_...`` for each class.
     threshold : float, default=None
-        Also ``chary_accept``: whether the confidence reaches it.
+        If given, ``chary_accept`` is added: whether the confidence is at least this.
     """
 
     def __init__(
@@ -287,7 +289,7 @@ class Predictor:
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
-        """Names and types of the columns that are added."""
+        """The names and types of the columns that are added."""
         types: dict[str, pl.DataType] = {LABEL: pl.String(), CONFIDENCE: pl.Float64()}
         if self.probabilities:
             types |= dict.fromkeys(probability_names(self.model.classes_), pl.Float64())
@@ -303,23 +305,28 @@ class Predictor:
             batches = [batches]
         counts = RowCounts(self.model)
         for batch in batches:
-            frame = from_dataframe(batch)
-            self.model[0].require_columns(frame.columns)
-            is_arrow = type(batch).__module__.split(".")[0] == "pyarrow"
-            start = 0
-            for block, scored in _score_blocks(self.model, frame, counts):
-                n_rows = block.n_numbers
-                _, added = block.with_blank_rows(self.added(scored))
-                if is_arrow:
-                    yield _record_batch(batch.slice(start, n_rows), self.columns, added)
-                else:
-                    kept = {name: frame[name].slice(start, n_rows) for name in self.columns}
-                    yield pl.DataFrame(kept | added)
-                start += n_rows
+            yield from self._label_batch(batch, counts)
+        # Only the counts of all batches tell whether a column is written in another form.
         counts.refuse()
 
+    def _label_batch(self, batch: Any, counts: RowCounts) -> Iterator[Any]:
+        """Label and count the rows of one batch, block by block."""
+        frame = from_dataframe(batch)
+        self.model[0].require_columns(frame.columns)
+        is_pyarrow = type(batch).__module__.split(".")[0] == "pyarrow"
+        start = 0  # first row of the block
+        for block, scored in _score_blocks(self.model, frame, counts):
+            n_rows = block.n_numbers  # with the blank rows, which were not scored
+            _, added = block.with_blank_rows(self.added(scored))
+            if is_pyarrow:
+                yield _record_batch(batch.slice(start, n_rows), self.columns, added)
+            else:
+                kept = {name: frame[name].slice(start, n_rows) for name in self.columns}
+                yield pl.DataFrame(kept | added)
+            start += n_rows
+
     def added(self, scored: Scored) -> dict[str, pl.Series]:
-        """Make the columns to add to rows that were scored."""
+        """Make the columns that this predictor adds to rows that were scored."""
         return scored.columns(probabilities=self.probabilities, threshold=self.threshold)
 
     def __reduce__(self) -> Any:
@@ -340,8 +347,8 @@ def naming_table(name: str | None) -> Iterator[None]:
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     """Refuse a model that does not take tables or has no confidence."""
-    is_of_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
-    if not is_of_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
+    takes_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
+    if not takes_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
         raise TableError(
             f"{shown(name)} is not a model of a table; use one that was made by labelling a table."
         )
@@ -349,7 +356,7 @@ def _require_table_model(model: Any, name: str) -> Pipeline:
 
 
 def block_rows(model: Pipeline) -> int:
-    """Return how many rows to score at a time."""
+    """Return how many rows to score at once: the fewer, the more features they have."""
     n_features = len(model[0].get_feature_names_out())
     return int(min(_BLOCK_ROWS, max(1, _BLOCK_NUMBERS // n_features)))
 
@@ -382,9 +389,9 @@ def probability_names(classes: ArrayLike) -> list[str]:
 
 
 def _record_batch(batch: Any, columns: Sequence[str], added: dict[str, pl.Series]) -> Any:
-    """Make a pyarrow batch of kept columns and added ones.
+    """Make a pyarrow batch of some ``columns`` of a batch, unchanged, and the ``added`` ones.
 
-    Kept columns stay as they are; added ones have plain types that every engine takes.
+    Added columns get plain types, which Spark, Dask and Ray accept.
     """
     import pyarrow as pa
 
