@@ -1,6 +1,7 @@
 """Labels to look at again, and rows worth a label: few, doubtful, in a meaningful order."""
 
 import numpy as np
+import pytest
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
@@ -91,6 +92,29 @@ def test_rows_to_check_are_unlabelled_distinct_doubtful_and_spread_out():
         cdist(X[rows], X[labeled]).min(axis=1).mean()
         > cdist(X[least_confident], X[labeled]).min(axis=1).mean()
     )
+
+
+@pytest.mark.parametrize(("n_candidates", "sure"), [(100, False), (2, False), (100, True)])
+def test_the_row_of_highest_doubt_is_taken_then_counts_as_labelled(n_candidates, sure):
+    """Of rows that are all sure the farthest are taken."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    labeled = np.arange(80) % 4 == 0
+    confidence = np.ones(80) if sure else rng.random(80).round(2)
+
+    def doubt(row, known):
+        return (1 - confidence[row] + 1e-9) * np.linalg.norm(X[known] - X[row], axis=1).min()
+
+    known = np.flatnonzero(labeled).tolist()
+    pool = np.flatnonzero(~labeled).tolist()
+    pool = sorted(pool, key=lambda row: -doubt(row, known))[: 6 * n_candidates]
+    expected = []
+    for _ in range(6):
+        expected.append(max(pool, key=lambda row: doubt(row, known)))
+        known.append(expected[-1])
+        pool.remove(expected[-1])
+    defaults = Defaults(n_rows_to_check=6, check_candidates=n_candidates)
+    assert rows_to_check(X, labeled, confidence, defaults).tolist() == expected
 
 
 def test_rows_to_check_gives_what_there_is():

@@ -1,10 +1,12 @@
 """Whether new rows look like those learned from: never accused by chance or for a trifle."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 from sklearn.pipeline import Pipeline
 
 from chary.labelling.drift import (
@@ -118,6 +120,69 @@ def test_a_few_rows_can_differ(model):
     assert compared(model, new_rows(5, 4, region=pl.lit("east"))).verdict == DIFFERENT
 
 
+def counts_of(event, n_rows, n):
+    """Counts that are zero but for one event."""
+    counts = np.zeros(len(event), dtype=np.int64)
+    counts[event] = n
+    return EventCounts(n_rows, counts)
+
+
+@pytest.mark.parametrize(
+    ("n_new", "n_seen", "then"), [(4, 9, 0), (12, 40, 9), (40, 40, 1), (900, 50_000, 900)]
+)
+def test_a_column_differs_from_the_count_on_at_which_chance_and_a_tenth_are_exceeded(
+    model, n_new, n_seen, then
+):
+    """The count by an exact test, one more row with the event and as many tests as events."""
+    n_events = len(model.drift_reference_.counts)
+    differs = [
+        binomtest(n, n_new, (then + 1) / (n_seen + 1), alternative="greater").pvalue * n_events
+        <= 0.01
+        and Fraction(n, n_new) - Fraction(then, n_seen) >= Fraction(1, 10)
+        for n in range(n_new + 1)
+    ]
+    first = differs.index(True)
+    event = np.arange(n_events) == n_events - 1
+    other = Pipeline(model.steps)
+    other.drift_reference_ = replace(
+        model.drift_reference_, n_rows=n_seen, counts=counts_of(event, n_seen, then).counts
+    )
+    verdicts = [
+        compare_with_reference(other, counts_of(event, n_new, n)).verdict
+        for n in (first - 1, first)
+    ]
+    assert verdicts == [ALIKE, DIFFERENT]
+
+
+def test_shares_have_four_digits(model):
+    event = np.arange(len(model.drift_reference_.counts)) == 0
+    other = Pipeline(model.steps)
+    other.drift_reference_ = replace(
+        model.drift_reference_, n_rows=7_000, counts=counts_of(event, 7_000, 1_000).counts
+    )
+    (shift,) = compare_with_reference(other, counts_of(event, 300, 200)).columns
+    assert (shift.here, shift.then) == (0.6667, 0.1429)
+
+
+def test_a_range_leaves_out_half_a_percent_at_either_end_and_its_ends_are_in_it():
+    x = np.random.default_rng(0).normal(size=801)
+    frame = pl.DataFrame({"few": np.arange(801) % 7, "x": x, "said": "they fit very well"})
+    model = model_of(frame)
+    X = model[0].transform(frame)
+    reference = model.drift_reference_
+    np.testing.assert_allclose(reference.ranges.T, np.quantile(X[:, :2], [0.005, 0.995], axis=0))
+    assert reference.n_rows == 801
+    # Nothing is outside 0 to 6; of the other column four rows at either end are.
+    assert reference.counts[:2].tolist() == [0, 8]
+
+
+def test_no_rows_add_nothing(model):
+    counts = count_events(model, *model[0].transform_counted(new_rows(50, 1)))
+    total = EventCounts().plus(counts)
+    assert total.n_rows == 50
+    np.testing.assert_array_equal(total.counts, counts.counts)
+
+
 def test_parts_add_up_in_any_order(model):
     frame = new_rows(400, 5, region=pl.lit("east"))
     whole = compared(model, frame)
@@ -144,6 +209,7 @@ def test_a_model_without_a_reference_says_that_it_cannot_tell(model):
     assert (found.verdict, found.n_rows) == (UNCHECKED, 40)
     sentence = "The 40 rows could not be compared with those the model learned from: "
     assert found.sentence == sentence + "the model file has no figures to compare with."
+    assert found.figures()["rows_then"] == 0
     assert compare_with_reference(model, EventCounts()).sentence.endswith(": there are no rows.")
 
 

@@ -165,6 +165,28 @@ def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
     assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
 
 
+def compared_column(guess, labels):
+    """Whether a column of guesses is found beside a number."""
+    frame = pl.DataFrame({"x": np.arange(len(labels)) % 7, "llm": guess, "y": labels})
+    table = Table(frame, "t")
+    return find_guess_column(prepare(table, "y"), table, target_labels(table, "y")) is not None
+
+
+def test_a_column_must_have_more_right_than_the_commonest_label_alone():
+    labels = ["no"] * 90 + ["yes"] * 10 + [None] * 20
+    for n_no_right, found in ((82, False), (83, True)):
+        no = ["no"] * n_no_right + ["yes"] * (90 - n_no_right)
+        assert compared_column([*no, *["yes"] * 8, "no", "no", *["no"] * 20], labels) is found
+
+
+def test_a_column_may_have_as_many_values_as_classes_and_two_more_besides_them():
+    labels = ["no", "yes"] * 50 + [None] * 20
+    for n_others, found in ((4, True), (5, False)):
+        guess = [*labels[:100], *["no"] * 20]
+        guess[:20] = [f"so {k % n_others}" for k in range(20)]
+        assert compared_column(guess, labels) is found
+
+
 def test_of_many_columns_by_chance_alike_none_is_taken_for_one_that_guesses():
     rng = np.random.default_rng(0)
     frame, _, _ = guessed_table(30)

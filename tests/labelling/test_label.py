@@ -692,19 +692,45 @@ def test_a_column_that_is_written_otherwise_further_down_is_refused(path):
         in_parts(path, sample=40, learner="linear")
 
 
-@pytest.mark.parametrize("n_unused", [1, 12])
+def test_what_a_sample_is_of_is_said_only_where_there_is_one(path):
+    notes = in_parts(path, sample=150, learner="linear")[0].notes
+    assert (
+        "The table was read in parts, so the model learned from its 60 labelled rows and a random "
+        "sample of 150 of the 340 others." in notes
+    )
+    assert not any("are met on the sample" in note for note in notes)
+    assert not any("read in parts" in note for note in at_once(path, learner="linear")[0].notes)
+
+
+def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance():
+    whole = table(biased=True)
+    none, zero = (
+        label_table(whole, LabelOptions.of(target="y", learner="network", seed=seed))
+        for seed in (None, 0)
+    )
+    np.testing.assert_array_equal(none.confidence, zero.confidence)
+    assert none.settings["seed"] == 0
+    assert none.diagnosis.separation == zero.diagnosis.separation
+    assert none.explainer.n_rows == 110
+    assert (
+        (none.explainer.background[:, None] == none.features(slice(40, None))).all(-1).any(1).all()
+    )
+
+
+@pytest.mark.parametrize("n_unused", [1, 10, 12])
 def test_classes_with_labels_that_no_other_row_receives_are_named(n_unused):
     rng = np.random.default_rng(0)
     # The unused classes are far from all rows without a label.
-    x = np.concatenate([rng.normal(size=120), np.repeat(np.arange(n_unused) * 50.0 + 100, 2)])
+    x = np.concatenate([rng.normal(size=120), np.arange(n_unused) * 50.0 + 100])
     names = ["low" if value < 0 else "high" for value in x[:120]]
-    far = [f"far {k:02}" for k in range(n_unused) for _ in range(2)]
+    far = [f"far {k:02}" for k in range(n_unused)]
     y = [*names[:40], *[None] * 80, *far]
     frame = pl.DataFrame({"x": x, "y": y})
     result = label_table(
         Table(frame, "t"), LabelOptions.of(target="y", learner=DecisionTreeClassifier())
     )
     (note,) = [note for note in result.notes if note.startswith("No row was predicted")]
-    assert "'far 00' (2)" in note
+    assert "'far 00' (1)" in note
     assert ("and 2 more." in note) == (n_unused == 12)
+    assert (" more." in note) == (n_unused == 12)
     assert "high" not in note

@@ -1,20 +1,27 @@
 """Counts of labels add up; the columns that are added are of the target's type."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chary.labelling import label_table
+from chary.labelling import label, label_table
+from chary.labelling.defaults import DEFAULTS
 from chary.labelling.label import (
     SOURCES,
     Counts,
     LabeledRows,
+    acceptable,
     columns_to_add,
+    with_given,
 )
 from chary.method.labels import Labels
 from chary.options import LabelOptions
-from chary.tables import Table
+from chary.tables import Table, TableError, open_source
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40))
@@ -60,6 +67,44 @@ def test_labels_are_of_the_type_of_the_target_if_it_holds_them_all():
         assert added["chary_label"].to_list() == (expected or names)
         assert added["chary_confidence"].to_list() == [0.1234] * len(names)
         assert list(added) == ["chary_label", "chary_confidence", "chary_source"]
+
+
+def test_rows_are_accepted_from_the_threshold_on_as_their_confidence_is_shown():
+    """Given labels always are; a label that the final model would change never is."""
+    shown = [0.8, 0.79995, 0.79994, 0.9, 0.1]
+    audit = SimpleNamespace(asked=SimpleNamespace(threshold=0.8))
+    confirmed = np.array([True, True, True, False, False])
+    rows = acceptable(audit, np.arange(5) == 4, np.array(shown), confirmed)
+    assert rows.tolist() == [True, True, False, False, True]
+    assert acceptable(None, confirmed, np.array(shown), confirmed) is None
+    assert acceptable(SimpleNamespace(asked=None), confirmed, confirmed, confirmed) is None
+
+
+def test_a_given_label_has_probability_one_and_other_rows_keep_theirs():
+    probs = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1], [0.4, 0.4, 0.2]])
+    expected = [[0, 0, 1], [0.6, 0.3, 0.1], [1, 0, 0]]
+    np.testing.assert_array_equal(with_given(probs, np.array([2, -1, 0])), expected)
+
+
+def test_what_a_table_in_parts_is_sampled_by(monkeypatch):
+    """A third of the memory beside the libraries is for rows; sheets need a checksum."""
+    asked = []
+    monkeypatch.setattr(label, "sample_of_table", lambda *args, **rest: asked.append((args, rest)))
+    for check_sheet in (False, True):
+        options = LabelOptions.of(target="y", check_sheet=check_sheet)
+        label._sample("source", options, 1 << 30, print, replace(DEFAULTS, sample_rows=7))
+    (args, first), (_, second) = asked
+    assert args == ("source", "y", 7)
+    assert [first["checksum"], second["checksum"]] == [False, True]
+    assert (first["keep"], first["seed"]) == ([], 0)
+    assert 0 <= (1 << 30) - (450 << 20) - 3 * first["max_bytes"] < 3
+
+
+def test_half_of_the_free_memory_is_for_a_table_in_parts(monkeypatch, tmp_path):
+    monkeypatch.setattr(label, "free_memory", lambda: 1_000 << 20)
+    pl.DataFrame({"x": [1, 2], "y": ["a", None]}).write_csv(tmp_path / "t.csv")
+    with pytest.raises(TableError, match="needs 600 MiB at least, and 500 MiB are allowed"):
+        label_table(open_source(tmp_path / "t.csv"), LabelOptions.of(target="y"))
 
 
 def test_a_row_of_the_table_is_read_alone_although_its_cell_is_no_number():

@@ -264,8 +264,8 @@ def _words_for_outside(feature: Feature, low: float, high: float) -> str:
 def _short(value: float) -> str:
     """Write a number with four significant digits, or five from 1,000 on.
 
-    >>> _short(2019.5), _short(1234567.8)
-    ('2,019.5', '1,234,600')
+    >>> _short(3.14159), _short(1000.25), _short(1234567.8)
+    ('3.142', '1,000.2', '1,234,600')
     """
     n_digits = 5
     if abs(value) < 1000:

@@ -1,0 +1,98 @@
+"""Figures of the rules against independent oracles; the order of the rows changes nothing."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import softmax
+from sklearn.metrics import log_loss
+
+from chary.labelling.defaults import DEFAULTS, Defaults
+from chary.labelling.diagnose import prepare
+from chary.labelling.rules import (
+    OutOfFold,
+    leave_out_useless_texts,
+    rows_to_hold_out,
+    weigh_members,
+)
+from chary.method.labels import Labels
+from chary.tables import Table
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_labeled=st.integers(0, 30), n_others=st.integers(0, 30))
+def test_rows_to_hold_out_are_all_labelled_ones_and_some_others_whatever_the_order(
+    seed, n_labeled, n_others
+):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    codes = np.where(np.arange(30) < n_labeled, rng.integers(0, 2, 30), -1)
+    rows = rows_to_hold_out(X, Labels(np.array(["a", "b"]), codes, codes >= 0), n_others, 0)
+    assert sorted(rows[:n_labeled]) == list(range(n_labeled))
+    others = rows[n_labeled:]
+    assert len(set(others)) == len(others) == min(n_others, 30 - n_labeled)
+    assert (codes[others] < 0).all()
+
+    order = rng.permutation(30)
+    moved = Labels(np.array(["a", "b"]), codes[order], codes[order] >= 0)
+    np.testing.assert_array_equal(order[rows_to_hold_out(X[order], moved, n_others, 0)], rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_members_weight_falls_by_its_log_loss_at_the_scale_that_suits_it_best(seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, 60)
+    strength = np.array([0.3, 1.0, 0.0, 2.0]) * [8, 1, 1, 0.2]
+    logits = strength[:, None] * np.eye(3)[codes][:, None, :] + rng.normal(size=(60, 4, 3))
+    own = np.array([0.1, 0.2, 0.3, 0.4])
+    out_of_fold = OutOfFold(
+        np.arange(60), [(SimpleNamespace(weights_=own), np.arange(60))], codes, logits
+    )
+    losses = np.array(
+        [
+            min(log_loss(codes, softmax(s * logits[:, m], axis=1)) for s in DEFAULTS.logit_scales)
+            for m in range(4)
+        ]
+    )
+    factors = np.exp(np.clip(4 * (losses.mean() - losses), -1, 1))
+    weighing = weigh_members(out_of_fold)
+    np.testing.assert_allclose(weighing.weights, own * factors / (own @ factors))
+    assert list(weighing.figures) == ["loss_0", "loss_1", "loss_2", "loss_3"]
+    np.testing.assert_allclose(list(weighing.figures.values()), losses)
+
+
+def test_numbers_that_no_decision_shows_are_as_they_were():
+    steps = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
+    assert DEFAULTS.logit_scales == steps
+    assert DEFAULTS.share_trees == 100
+    assert DEFAULTS.quick_trees == 40
+    assert DEFAULTS.quick_rows == 500
+    assert DEFAULTS.coverage_rows == 2_000
+    assert DEFAULTS.check_reference_rows == 600
+    assert DEFAULTS.nearer_shares == 0.03
+
+
+def test_texts_stay_where_no_label_can_be_held_out_or_nothing_is_left_beside_them():
+    texts = [f"{word} one two {k % 7}" for k in range(60) for word in ("good", "bad")]
+    given_codes = np.full(120, -1)
+    given_codes[:2] = [0, 1]
+    few = Labels(np.array(["a", "b"]), given_codes, given_codes >= 0)
+    always = Defaults(text_loss_ratio=1e9)
+    x = np.random.default_rng(0).normal(size=120)
+    beside = pl.DataFrame({"x": x, "text": texts, "y": ["a"] * 120})
+    many_codes = np.where(np.arange(120) < 60, np.arange(120) % 2, -1)
+    many = Labels(np.array(["a", "b"]), many_codes, many_codes >= 0)
+    for frame, labels, is_left_out in (
+        (beside, few, False),
+        (beside.drop("x"), many, False),
+        (beside, many, True),
+    ):
+        prepared = prepare(Table(frame, "t"), "y", text=["text"])
+        left_out = leave_out_useless_texts(prepared, labels, always)
+        assert (left_out is not None) is is_left_out
+    assert left_out.rule == "leave_out_useless_texts"
+    # The word in each text gives its label away; x does not.
+    assert left_out.figures["loss"] < 0.2 < left_out.figures["loss_without"]
+    assert left_out.figures["loss_without"] < 2
