@@ -64,13 +64,14 @@ _BASE_BYTES = 450 << 20
 _GROWTH = 3
 # ... and the least that it can work with.
 _LEAST_BYTES = 600 << 20
-# Classes that a sentence names.
-_NAMED_CLASSES = 10
+# Most classes that a sentence names.
+_MAX_NAMED_CLASSES = 10
 
-# Where a label comes from: the user; a round of self-training, which the model then learned from;
-# the final model.
+# Where a label comes from: the user gave it, ...
 GIVEN = "given"
+# ... a round of self-training accepted it, and the model then learned from it, ...
 LEARNED = "learned"
+# ... or the final model predicted it.
 PREDICTED = "predicted"
 SOURCES = (GIVEN, LEARNED, PREDICTED)
 
@@ -95,8 +96,8 @@ def label_table(
     - Class offsets come from the sample, so given class shares are met on it, and nearly on all
       rows.
     - The lowest confidence of accepted rows is chosen on the sample. That is as exact as for a
-      table in memory: the confidences to try only have to be fixed before the audited labels are
-      used, and any rows may fix them. The rows that reach the confidence are counted among all.
+      table in memory: it is enough that the confidences to choose from are fixed before the audited
+      labels are used. The rows that reach the confidence are counted among all rows.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def label_table(
     progress("Labelling")
     if options.probabilities:
         refuse_taken(fit.table, probability_names(fit.labels.classes))
-    rows, counts = _label_batches(fit, X, source, file, memory, progress)
+    rows, counts = _label_all_rows(fit, X, source, file, memory, progress)
 
     progress("Choosing rows to check")
     confidence_as_shown = np.round(rows.confidence, 4)
@@ -159,7 +160,7 @@ def _sample(
     progress: Callable[[str], None],
     defaults: Defaults,
 ) -> Table:
-    """Read labelled rows, rows that sheets name, and a sample of the other rows."""
+    """Read the rows to learn from: labelled rows, rows that sheets name, a sample of the others."""
     if memory < _LEAST_BYTES:
         raise TableError(
             f"A table that is read in parts needs {_LEAST_BYTES >> 20:,} MiB at least, and "
@@ -186,12 +187,12 @@ def _sample(
 class _Batch(NamedTuple):
     """Rows of the table that were scored."""
 
-    table: Table
+    table: Table  # these rows alone
     probs: Floats  # (n, C)
     confidence: Floats  # (n,)
 
 
-def _label_batches(
+def _label_all_rows(
     fit: Fit,
     X: Array,
     source: Source | None,
@@ -199,50 +200,56 @@ def _label_batches(
     memory: int,
     progress: Callable[[str], None],
 ) -> tuple[LabeledRows, Counts]:
-    """Label, count and write every row; return the labels of the rows learned from, and counts."""
+    """Label, count and write every row; return the labels of the rows learned from, and counts.
+
+    ``X`` (m, d) are the features of the m rows that were learned from. ``source`` is None for a
+    table in memory, ``file`` if nothing is written.
+    """
     labels = fit.labels
-    preparation = fit.model[0]
-    numbers = fit.table.numbers(np.arange(len(labels.codes)))
+    learned_numbers = fit.table.numbers(np.arange(len(labels.codes)))  # (m,) row numbers, sorted
     learned_rows: list[LabeledRows] = []
     counts: Counts | None = None
     appender: Any = None
-    start = 0
+    start = 0  # number of the batch's first row
     with ExitStack() as stack:
-        for table, probs, confidence in _batches(fit, X, source, memory):
-            frame = table.frame
+        for table, probs, confidence in _score_in_batches(fit, X, source, memory):
+            # The rows of this batch that were learned from: ``learned`` are their places among the
+            # m rows, ``places`` their places within the batch.
             end = start + table.n_numbers
+            learned = slice(*np.searchsorted(learned_numbers, [start, end]))
+            places = table.places_of(learned_numbers[learned] - start)
+            start = end
 
-            # The rows of this batch that were learned from: ``learned`` are their places among all
-            # rows learned from, ``places`` those within the batch.
-            learned = slice(*np.searchsorted(numbers, [start, end]))
-            places = table.places_of(numbers[learned] - start)
             rows = _label_batch(fit, probs, confidence, learned, places)
             if fit.options.explain:
-                features = X if source is None else preparation.transform_part(frame)
+                # A table in memory is one batch, which has the rows of X.
+                features = X if source is None else fit.model[0].transform_part(table.frame)
                 new = np.flatnonzero(rows.source != GIVEN)
-                why = every_reason(fit.explainer, features, frame, rows.codes, new, progress)
+                why = every_reason(fit.explainer, features, table.frame, rows.codes, new, progress)
                 rows = replace(rows, why=why)
             learned_rows.append(rows.subset(places))
             batch_counts = Counts.of(rows, len(labels.classes))
             counts = batch_counts if counts is None else counts.plus(batch_counts)
 
-            start = end
             if file is None:
                 continue
             if appender is None:
                 # Of a table in parts several row groups are in memory at once, so each is smaller.
-                size = GROUP_ROWS if source is None else max(1, group_rows(frame) // 4)
+                size = GROUP_ROWS if source is None else max(1, group_rows(table.frame) // 4)
                 appender = stack.enter_context(appending(table, file, size))
-            dtype = frame.schema[fit.options.target]
+            dtype = table.frame.schema[fit.options.target]
             appender.append(table, columns_to_add(labels, dtype, rows, fit.audit))
-            progress(f"Labelling: {start:,} of {fit.table.n_rows:,} rows")
+            progress(f"Labelling: {end:,} of {fit.table.n_rows:,} rows")
     if counts is None:
         raise TableError(f"{fit.table.name} holds no row.")
     return LabeledRows.concatenate(learned_rows), counts
 
 
-def _batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator[_Batch]:
-    """Score a table in memory as one batch, and a table in parts block by block."""
+def _score_in_batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator[_Batch]:
+    """Score a table in memory as one batch, and a table in parts block by block.
+
+    In memory only unlabelled rows are scored: others get the probabilities 0 and the confidence 1.
+    """
     if source is None:
         pool = np.flatnonzero(~fit.labels.labeled)
         probs = np.zeros((len(X), len(fit.labels.classes)))
@@ -252,7 +259,9 @@ def _batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator
         return
 
     row_counts = RowCounts(fit.model)
-    for block, scored in score_batches(fit.model, source.batches(), row_counts, cpu_count()):
+    for block, scored in score_batches(
+        fit.model, source.batches(), row_counts, threads=cpu_count()
+    ):
         refuse_memory(source.table.name, memory)
         table = replace(source.table, frame=block.table.frame, blank=block.table.blank)
         yield _Batch(table, scored.probs, scored.confidence)
@@ -263,28 +272,29 @@ def _batches(fit: Fit, X: Array, source: Source | None, memory: int) -> Iterator
 def _label_batch(
     fit: Fit, probs: Floats, confidence: Floats, learned: slice, places: Ints
 ) -> LabeledRows:
-    """Label the rows of a batch; given and learned labels stay.
+    """Label the rows of a batch; given labels, and labels accepted by self-training, stay.
 
-    ``learned`` selects, among all rows learned from, the rows of this batch; ``places`` are the
-    places of these rows within the batch.
+    Some rows of the batch were learned from: ``learned`` are their places among all rows that were
+    learned from, ``places`` their places within the batch.
     """
     classes = fit.labels.classes
     classifier = fit.model[-1]
-    given_codes = np.full(len(probs), -1)
+    given_codes = np.full(len(probs), -1)  # (n,) -1: no given label
     given_codes[places] = fit.labels.codes[learned]
     is_given = given_codes >= 0
     predicted_codes = np.where(is_given, given_codes, probs.argmax(axis=1))
 
     codes = predicted_codes.copy()
     source = np.full(len(codes), PREDICTED, dtype=object)
-    is_learned = classifier.labeled_iter_[learned] > 0
-    source[places[is_learned]] = LEARNED
+    is_accepted = classifier.labeled_iter_[learned] > 0  # in a round of self-training
+    accepted_places = places[is_accepted]
+    source[accepted_places] = LEARNED
     source[is_given] = GIVEN
-    # Another aim than accuracy is applied after self-training, to all new labels: the final
-    # predictions then replace those accepted in a round.
+    # An aim other than accuracy is applied after self-training, to all new labels. The final
+    # predictions then replace the labels accepted in a round.
     if classifier.aim == ACCURACY:
-        accepted = classifier.transduction_[learned][is_learned].astype(str)
-        codes[places[is_learned]] = np.searchsorted(classes, accepted)
+        accepted_labels = classifier.transduction_[learned][is_accepted].astype(str)
+        codes[accepted_places] = np.searchsorted(classes, accepted_labels)
     return LabeledRows(
         codes=codes,
         confidence=np.where(is_given, 1.0, confidence),
@@ -301,13 +311,13 @@ def _label_batch(
 class LabeledRows:
     """The labels of some rows of a table."""
 
-    codes: Ints  #: (n,) the label of every row
-    confidence: NDArray[np.float64]  #: (n,) 1 where the label was given
-    source: Array  #: (n,) of SOURCES
+    codes: Ints  #: (n,) the label of every row, as its place among the classes
+    confidence: NDArray[np.float64]  #: (n,) 1 if the label was given
+    source: Array  #: (n,) where the label comes from: one of ``SOURCES``
     confirmed: Mask  #: (n,) whether the final model predicts the same label
     #: (n,) the cells that decide each new label, as text; None: not asked for
     why: pl.Series | None = None
-    #: (n, C) as ``LabeledTable.probabilities``, if they were asked for
+    #: (n, C) class probabilities, as of ``LabeledTable.probabilities``; None: not asked for
     probs: NDArray[np.float64] | None = None
 
     def subset(self, places: Ints) -> LabeledRows:
@@ -319,24 +329,24 @@ class LabeledRows:
 
     @classmethod
     def concatenate(cls, parts: Sequence[LabeledRows]) -> LabeledRows:
-        """Join the rows of several parts."""
+        """Put the rows of several parts one after another."""
         columns: dict[str, Any] = {}
         for name, first in vars(parts[0]).items():
-            values = [getattr(part, name) for part in parts]
+            column_parts = [getattr(part, name) for part in parts]
             if isinstance(first, pl.Series):
-                columns[name] = pl.concat(values)
+                columns[name] = pl.concat(column_parts)
             elif first is not None:
-                columns[name] = np.concatenate(values)
+                columns[name] = np.concatenate(column_parts)
         return cls(**columns)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of labels by source and by confidence; counts of batches add up."""
+    """Counts of labels by source and by confidence; the counts of several batches can be added."""
 
-    labels: NDArray[np.int64]  # (3, C) by SOURCES and class
-    new: ConfidenceHistogram  # labels that were not given
-    confirmed: ConfidenceHistogram  # new labels that the final model predicts, too
+    labels: NDArray[np.int64]  # (3, C) rows with each source (``SOURCES``) and class
+    new: ConfidenceHistogram  # confidences of new labels: of all that were not given
+    confirmed: ConfidenceHistogram  # confidences of new labels that the final model confirms
 
     @classmethod
     def of(cls, rows: LabeledRows, n_classes: int) -> Counts:
@@ -346,37 +356,37 @@ class Counts:
         ]
         is_new = rows.source != GIVEN
         return cls(
-            np.array(by_source, dtype=np.int64),
-            ConfidenceHistogram.of(rows.confidence[is_new]),
-            ConfidenceHistogram.of(rows.confidence[is_new & rows.confirmed]),
+            labels=np.array(by_source, dtype=np.int64),
+            new=ConfidenceHistogram.of(rows.confidence[is_new]),
+            confirmed=ConfidenceHistogram.of(rows.confidence[is_new & rows.confirmed]),
         )
 
     def plus(self, counts: Counts) -> Counts:
         """Add the counts of further rows."""
         return Counts(
-            self.labels + counts.labels,
-            self.new.plus(counts.new),
-            self.confirmed.plus(counts.confirmed),
+            labels=self.labels + counts.labels,
+            new=self.new.plus(counts.new),
+            confirmed=self.confirmed.plus(counts.confirmed),
         )
 
     @property
     def n(self) -> int:
-        """Rows in all."""
+        """Number of rows."""
         return int(self.labels.sum())
 
     @property
     def n_new(self) -> int:
-        """Rows whose label was not given."""
-        return int(self.labels[1:].sum())
+        """Number of rows whose label was not given."""
+        return int(self.labels[1:].sum())  # row 0 counts given labels
 
 
 class LearnerSettings(TypedDict):
     """How the labels were made, beside the options that were chosen."""
 
     seed: int
-    rounds: int  # of self-training at most
-    learner: str
-    learner_words: str
+    rounds: int  # most rounds of self-training
+    learner: str  # its name, as in the options
+    learner_words: str  # what it is, for people
     unlike_learners: bool  # whether confidence is the agreement of learners of different kinds
     why_learner: str  # why this learner was chosen: half a sentence, or empty
 
@@ -396,7 +406,7 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def settings(self) -> LearnerSettings:
-        """The learner, and how it was used; ``options`` holds the user's choices."""
+        """The learner that was used, and how; ``options`` holds what the user chose."""
         learner = self.choice.learner
         words = learner.words
         why = self.choice.why
@@ -414,19 +424,19 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def n_drawn(self) -> int | None:
-        """Unlabelled rows that were learned from; None: all."""
+        """Number of unlabelled rows that were learned from; None: all."""
         if self.table.taken is None:
             return None
         return int((~self.labels.labeled).sum())
 
     @property
     def accept(self) -> Mask | None:
-        """Acceptable rows (n,); None: no error was asked for."""
+        """Whether each row can be accepted, (n,); None: the user named no error."""
         return acceptable(self.audit, self.labels.labeled, self.confidence, self.confirmed)
 
     @property
     def second_look(self) -> HeldOut:
-        """Given labels that held-out predictions contradict, the most improbable first.
+        """The given labels that held-out predictions contradict, the least probable first.
 
         Such a label may still be right.
         """
@@ -434,20 +444,20 @@ class LabeledTable(Fit, LabeledRows):
 
     @property
     def audit_size(self) -> int:
-        """Rows to draw for an audit; 0: too few are unlabelled."""
+        """Number of rows to draw for an audit; 0: too few rows are unlabelled."""
         size = min(AUDIT_SIZE, self.counts.n_new - 1)
         return size if size >= 2 else 0
 
     @property
     def added_columns(self) -> dict[str, pl.Series]:
-        """The columns that chary adds.
-
-        The label has the type of the target if every class fits it.
-        """
+        """The columns that chary adds; the label has the target's type if every class fits it."""
         return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
 
     def at_error(self, error: float | None) -> LabeledTable:
-        """Accept rows at another error; an error other than None needs an audit."""
+        """Return the result with the rows that can be accepted at another error.
+
+        An error other than None needs an audit.
+        """
         check_error(error, self.audit)
         if self.audit is None or self.audit.acceptor is None:
             return self
@@ -460,10 +470,10 @@ class LabeledTable(Fit, LabeledRows):
         return np.ascontiguousarray(self.model[0].transform_part(frame))
 
     def probabilities(self) -> NDArray[np.float64]:
-        """Compute class probabilities (n, C) of every row; 1 for a given label.
+        """Compute class probabilities (n, C) of every row; a given label has the probability 1.
 
-        A row that the model learned from keeps the label it was learned with, which need not be the
-        class that has the highest probability in the end.
+        A label that self-training accepted stays, even if the final model gives another class a
+        higher probability.
         """
         if self.probs is not None:
             return self.probs
@@ -483,11 +493,13 @@ def acceptable(
     confidence: NDArray[np.float64],
     confirmed: Mask,
 ) -> Mask | None:
-    """Tell which rows can be accepted; None: no error was asked for.
+    """Tell which rows can be accepted, (n,); None: the user named no error.
 
-    Given labels can be accepted. A new label can be if its confidence, rounded as in a file,
-    reaches the audit's threshold, and it is ``confirmed``: an audit measures the labels that the
-    final model predicts, not a label from a round of self-training that it would change.
+    Given labels can be accepted. A new label can be accepted if two conditions hold:
+
+    1. Its confidence, rounded as in a file, is at least the audit's threshold.
+    2. It is ``confirmed``: the final model predicts it. Only the predictions of the final model
+       were audited, not other labels from a round of self-training.
     """
     if audit is None or audit.asked is None:
         return None
@@ -526,9 +538,9 @@ def columns_to_add(
 
 
 def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Give classes the target's type, if it can hold them all.
+    """Convert classes (C,) to the target's type, or leave them as text if one does not fit.
 
-    An audit may have found new classes.
+    An audit may have found a class that does not fit: "unknown" among numbers.
     """
     typed = classes
     if dtype == pl.Boolean:
@@ -537,10 +549,11 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
     elif dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum):
         typed = classes.cast(dtype, strict=False)
     if dtype.is_float():
-        # Whole numbers are stored as floats only because some cells are empty.
+        # Whole numbers may be stored as floats only because some cells are empty.
         whole_numbers = classes.cast(pl.Int64, strict=False)
         if whole_numbers.null_count() == 0:
             typed = whole_numbers
+    # They fit if each has the same text as before.
     return typed if target_texts(typed).equals(classes) else classes
 
 
@@ -548,7 +561,7 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _sample_notes(fit: Fit, counts: Counts) -> list[str]:
-    """Say how a table in parts was labelled, a sentence each."""
+    """Say how a table in parts was labelled, in a list of sentences."""
     if fit.table.taken is None:
         return []
     n_sampled = int((~fit.labels.labeled).sum())
@@ -565,17 +578,17 @@ def _sample_notes(fit: Fit, counts: Counts) -> list[str]:
 
 
 def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
-    """Warn of classes with labels that no other row received."""
-    n_given = counts.labels[0]
-    n_received = counts.labels[1:].sum(axis=0)
+    """Warn of classes that have given labels, but that no new label is of."""
+    n_given = counts.labels[0]  # (C,)
+    n_received = counts.labels[1:].sum(axis=0)  # (C,)
     names = [
         f"{shown(fit.labels.classes[code])} ({n_given[code]:,})"
         for code in np.flatnonzero((n_given > 0) & (n_received == 0))
     ]
     if not names:
         return []
-    if len(names) > _NAMED_CLASSES:
-        names[_NAMED_CLASSES:] = [f"{len(names) - _NAMED_CLASSES} more"]
+    if len(names) > _MAX_NAMED_CLASSES:
+        names[_MAX_NAMED_CLASSES:] = [f"{len(names) - _MAX_NAMED_CLASSES} more"]
     return [
         "No row was predicted to be of these classes, although you gave labels for them (how many, "
         f"in brackets): {listed(names)}."

@@ -34,35 +34,35 @@ from chary.tables.formats.base import Batch
 from chary.tables.source import file_kind, find_files
 from chary.tables.table import blank_rows_note, total_bytes
 
-# Bytes needed to label one file: Python, NumPy, Polars, a model, and some blocks of rows.
-_LEAST_MEMORY = 400 << 20
-# Most bytes of a row group that is written: fewer rows than usual if rows are long.
-_GROUP_BYTES = 64 << 20
+# Fewest bytes that labelling a file needs: Python, NumPy, Polars, a model, and some blocks of rows.
+_MIN_MEMORY = 400 << 20
+# Most bytes of a row group that is written. A bound of memory: it gets fewer rows if rows are long.
+_MAX_GROUP_BYTES = 64 << 20
 
 
 class Resources(NamedTuple):
     """What a run may use."""
 
-    jobs: int = 1  # files at a time
-    threads: int = 1  # of each file
-    memory: int = 2 << 30  # bytes of each file
+    jobs: int = 1  # files that are labelled at the same time
+    threads: int = 1  # threads for each of these files
+    memory: int = 2 << 30  # bytes for each of these files
 
     @classmethod
     def of(cls, n_files: int, memory: int) -> Resources:
-        """Take as many jobs as cores, files and memory allow; other cores become threads."""
-        if memory < _LEAST_MEMORY:
+        """Take as many jobs as cores, files and memory allow, and share the cores among them."""
+        if memory < _MIN_MEMORY:
             raise TableError(
-                f"Labelling a file needs at least {_LEAST_MEMORY >> 20:,} MiB, but only "
+                f"Labelling a file needs at least {_MIN_MEMORY >> 20:,} MiB, but only "
                 f"{memory >> 20:,} MiB are allowed; allow more with {Parameter('memory')}."
             )
         cores = cpu_count()
-        jobs = max(1, min(cores, n_files, memory // _LEAST_MEMORY))
-        return cls(jobs, max(1, cores // jobs), memory // jobs)
+        jobs = max(1, min(cores, n_files, memory // _MIN_MEMORY))
+        return cls(jobs=jobs, threads=max(1, cores // jobs), memory=memory // jobs)
 
 
 @dataclass(frozen=True)
 class FileTask:
-    """A file to label, where to, and how."""
+    """A file to label: its path, the path of its output, and the options."""
 
     source: str
     output: str
@@ -74,15 +74,16 @@ class FileTask:
 class LabelledFile:
     """A file that was labelled."""
 
-    output: str
-    rows: int
-    labels: dict[str, int]
+    output: str  # its path
+    rows: int  # number of rows
+    labels: dict[str, int]  # number of rows with each label
     notes: list[str] = field(default_factory=list)
     new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
 
 
-# Called with a task, the number of its rows that are done, and the share of its file.
+# Called with a task, the number of its rows that are done, and the share of its file that was read.
 Seen = Callable[[FileTask, int, float], None]
+# Starts to label a file, and returns the future outcome.
 Submit = Callable[[FileTask], "Future[LabelledFile]"]
 
 
@@ -94,7 +95,7 @@ def label_files(
     *,
     scheduler: str | None = None,
 ) -> list[LabelledFile | Exception]:
-    """Label files, and return what came of each: the labelled file or the error.
+    """Label files, and return for each the labelled file, or the error.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def _outcome(task: FileTask, future: Future[LabelledFile]) -> LabelledFile | Exc
     except (TableError, OSError) as error:
         return error
     except Exception as error:
-        # An error of Dask, which may not be installed, so it is recognised by its name.
+        # An error of Dask is recognised by its name: Dask may not be installed.
         if type(error).__name__ != "KilledWorker":
             raise
         return TableError(f"{task.source}: the workers that labelled it died.")
@@ -150,7 +151,8 @@ def label_file(
 ) -> LabelledFile:
     """Write a copy of a file with the labels added; the folder of the output must exist.
 
-    ``seen`` is called with the number of rows that are done, and the share of the file.
+    ``seen`` is called with the number of rows that are done, and the share of the file that was
+    read.
     """
     source = open_source(
         Path(task.source), **task.options.reading, memory=resources.memory, name=task.name
@@ -195,33 +197,33 @@ def _write(
 
     Cells in a form that the model does not know are counted, and refused at the end.
     """
-    jobs, threads, memory = resources
-    scored_batches = score_batches(predictor.model, batches, counts, threads)
-    first_batch, first_scores = next(scored_batches)
-    with appending(table, file, group_rows(first_batch.table.frame)) as appender:
-        for batch, scores in chain([(first_batch, first_scores)], scored_batches):
-            block = batch.table
-            refuse_memory(table.name, memory * jobs)
-            output = replace(table, frame=block.frame, blank=block.blank)
+    memory_of_all_jobs = resources.memory * resources.jobs  # they share this process
+    scored_batches = score_batches(predictor.model, batches, counts, resources.threads)
+    # The size of row groups depends on the first batch, so the writer is opened after it is read.
+    first = next(scored_batches)
+    with appending(table, file, group_rows(first[0].table.frame)) as appender:
+        for batch, scores in chain([first], scored_batches):
+            refuse_memory(table.name, memory_of_all_jobs)
+            output = replace(table, frame=batch.table.frame, blank=batch.table.blank)
             appender.append(output, predictor.added(scores))
             seen(counts.n_rows, batch.share)
         counts.refuse(table.name)
 
 
 def group_rows(first: pl.DataFrame) -> int:
-    """Choose how many rows a row group gets: fewer if the rows of the first block are long."""
+    """Choose the rows of a row group: fewer than usual if the rows of the first block are long."""
     # A block may hold blank rows alone.
     if first.height == 0:
         return GROUP_ROWS
     bytes_per_row = max(1, total_bytes(first)) / first.height
-    return int(max(1, min(GROUP_ROWS, _GROUP_BYTES / bytes_per_row)))
+    return int(max(1, min(GROUP_ROWS, _MAX_GROUP_BYTES / bytes_per_row)))
 
 
 # ---------------------------------------------------------------- which files become which outputs
 
 
 class Plan(NamedTuple):
-    """Which files to label, which are refused, and notes for the user."""
+    """The files to label, the files that are refused, and notes for the user."""
 
     tasks: list[FileTask]
     failed: list[tuple[str, Exception]]  # files that cannot be labelled, and why
@@ -246,35 +248,43 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
         )
     inputs = {os.path.realpath(path) for path in paths}
     root = Path(os.path.commonpath([_start(path).resolve() for path in given]))
-    plan = Plan([], [], notes)
-    existing: list[str] = []
-    outputs: dict[str, Path] = {}
+    plan = Plan(tasks=[], failed=[], notes=notes)
+    skipped: list[str] = []  # names of outputs that exist already
+    input_of: dict[str, Path] = {}  # the file that each output is made of
     for path in paths:
         try:
             output = _output(path, root, options)
-            _refuse_clash(path, output, outputs, inputs)
-            is_there = os.path.lexists(output) and not options.force
-            if is_there and len(paths) == 1:
-                ways = " to overwrite it, or ", Parameter("out"), " for another folder."
-                raise TableError(f"{output} exists already; pass ", Parameter("force"), *ways)
+            _refuse_clash(path, output, input_of, inputs)
+            must_stay = os.path.lexists(output) and not options.force
+            if must_stay and len(paths) == 1:
+                raise TableError(
+                    f"{output} exists already; pass ",
+                    Parameter("force"),
+                    " to overwrite it, or ",
+                    Parameter("out"),
+                    " for another folder.",
+                )
         except TableError as error:
             plan.failed.append((str(path), error))
             continue
-        if is_there:
-            existing.append(output.name)
+        if must_stay:
+            skipped.append(output.name)
         else:
             plan.tasks.append(FileTask(str(path), str(output), options))
     # A note, so that old outputs are not mistaken for new ones.
-    if existing:
+    if skipped:
         plan.notes.append(
             "There already, and left as found whichever model made them: "
-            f"{counted(len(existing), 'output')} (the first is {existing[0]})."
+            f"{counted(len(skipped), 'output')} (the first is {skipped[0]})."
         )
     return plan
 
 
 def _output(path: Path, root: Path, options: PredictOptions) -> Path:
-    """Name the output of a file."""
+    """Name the output of a file; ``root`` is the folder that all given paths have in common.
+
+    With ``out``, root/a/b.csv becomes out/a/b.predicted.csv.
+    """
     table = file_kind(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
@@ -282,23 +292,23 @@ def _output(path: Path, root: Path, options: PredictOptions) -> Path:
     return folder / f"{table.stem}.predicted{table.suffix}"
 
 
-def _refuse_clash(path: Path, output: Path, outputs: dict[str, Path], inputs: set[str]) -> None:
-    """Refuse an output that would overwrite another output or an input; else record it."""
+def _refuse_clash(path: Path, output: Path, input_of: dict[str, Path], inputs: set[str]) -> None:
+    """Refuse an output that would overwrite another output or an input; else record its input."""
     name = os.path.realpath(output)
-    if name in outputs:
+    if name in input_of:
         raise TableError(
-            f"{shown(outputs[name], 200)} and {shown(path, 200)} would both be written to "
+            f"{shown(input_of[name], 200)} and {shown(path, 200)} would both be written to "
             f"{output}; rename one."
         )
     if name in inputs:
         raise TableError(
             f"The output of {shown(path, 200)} would take the place of an input; rename one."
         )
-    outputs[name] = path
+    input_of[name] = path
 
 
 def _start(given: str) -> Path:
-    """Find the folder of a given path: a folder itself, a file's folder, or a pattern's.
+    """Find the folder of a given path: the folder itself, a file's folder, or a pattern's folder.
 
     The folder of a pattern is the deepest folder above its first wildcard.
 
@@ -353,14 +363,17 @@ def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[
             "A Dask cluster needs the package dask: pip install 'chary[dask]'."
         ) from error
     with distributed.Client(address) as client, client.get_executor(pure=False) as pool:
-        # The model is made on a worker; if that worker is lost, Dask makes it again on another.
-        model = client.submit(Predictor, *predictor.__reduce__()[1], pure=False)
+        # The predictor is made on a worker; if that worker is lost, Dask makes it on another one.
+        _, arguments = predictor.__reduce__()
+        remote_predictor = client.submit(Predictor, *arguments, pure=False)
 
         def submit(task: FileTask) -> Future[LabelledFile]:
             # A worker may be lost after it wrote the file; Dask then runs the task on another,
             # which must be allowed to overwrite the output.
             options = replace(task.options, force=True)
-            return pool.submit(label_file, model, replace(task, options=options), resources)
+            return pool.submit(
+                label_file, remote_predictor, replace(task, options=options), resources
+            )
 
         try:
             yield submit
