@@ -31,9 +31,9 @@ from chary.review.start_page import choose_kind, choose_labels, overview, relear
 from chary.review.truth_page import accept, truth_page
 from chary.review.workbench import Page, Query, Workbench
 
-MOST_POSTED = 1 << 20  # bytes of what a page sends
+MOST_POSTED = 1 << 20  # bytes that a page may send at once: a mebibyte
 
-# The pages in the order of their steps. A template of that name shows each.
+# The pages in the order of their steps: address and name of the template.
 PAGES = {
     "/": "start",
     "/audit": "audit",
@@ -41,8 +41,9 @@ PAGES = {
     "/review": "review",
     "/result": "result",
 }
-# The pages that the server fills with what /api/NAME says.
+# The pages that the server fills with what /api/NAME answers; the others are filled by a script.
 _FILLED = ("truth", "result")
+# What computes the answer to a request that reads, and to a request that changes something.
 READS: dict[str, Page] = {
     "/api/state": overview,
     "/api/start": start_page,
@@ -73,7 +74,7 @@ _ASSETS = {
     "/assets/review.css": "text/css; charset=utf-8",
     "/assets/icon.svg": "image/svg+xml",
 }
-# The status for an error: that of the first class which the error belongs to.
+# The HTTP status for an error: the first class of which it is an instance counts.
 _STATUS = {
     NotHereError: 404,
     ConflictError: 409,
@@ -85,79 +86,14 @@ _STATUS = {
 
 def create_app(bench: Workbench, token: str, port: int) -> Safety:
     """Build the application for the person who has the token."""
-
-    def has(path: str) -> bool:
-        """Tell whether the job has an address."""
-        kind = bench.job.kind
-        if kind == CHOOSE:
-            return path in _WHILE_CHOOSING
-        return path not in _NOT_FOR[kind]
-
-    def require(path: str) -> None:
-        if not has(path):
-            raise NotHereError("There is no such page here.")
-
-    def read(path: str, query: Query) -> Mapping[str, Any]:
-        with bench.lock:
-            require(path)
-            return READS[path](bench, query)
-
-    def change(path: str, body: dict[str, Any]) -> Mapping[str, Any]:
-        # Answers are taken while files are written.
-        with nullcontext() if path == "/api/write" else bench.lock:
-            require(path)
-            # An answer to a table that was changed may be about another row.
-            bench.require_unchanged()
-            return WRITES[path](bench, body)
-
-    def page(request: Request) -> Response:
-        path = request.scope["path"]
-        require(path)
-        job = bench.job
-        name = CHOOSE if job.kind == CHOOSE else PAGES[path]
-        context = {
-            "page": name,
-            "pages": {address: step for address, step in PAGES.items() if has(address)},
-            "name": job.table.name,
-            "target": job.target,
-            "kind": job.kind,
-        }
-        if name in _FILLED:
-            query = request.query_params
-            context["data"] = read(f"/api/{name}", query)
-            context["state"] = read("/api/state", {})
-        shell = templates_of("chary.review").get_template(f"{name}.html").render(context)
-        # Half of a character pair, which UTF-8 lacks, is spelled out.
-        return HTMLResponse(shell.encode("utf-8", "backslashreplace"))
-
-    def answer_get(request: Request) -> Response:
-        return JSONResponse(read(request.scope["path"], request.query_params))
-
-    async def answer_post(request: Request) -> Response:
-        content = await read_body(request)
-        try:
-            body = json.loads(content)
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            raise HTTPException(400, "What was sent is no JSON object.")
-        return JSONResponse(await run_in_threadpool(change, request.scope["path"], body))
-
-    def download(request: Request) -> Response:
-        path = output_file(bench, request.path_params["kind"])
-        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
-
-    def report(request: Request) -> Response:
-        headers = {"content-security-policy": REPORT_POLICY}
-        return FileResponse(output_file(bench, "report"), media_type="text/html", headers=headers)
-
+    answers = _Answers(bench)
     routes = [
-        *(Route(path, page) for path in PAGES),
+        *(Route(path, answers.page) for path in PAGES),
         *(Route(path, _asset) for path in _ASSETS),
-        *(Route(path, answer_get) for path in READS),
-        *(Route(path, answer_post, methods=["POST"]) for path in WRITES),
-        Route("/download/{kind}", download),
-        Route("/report", report),
+        *(Route(path, answers.get) for path in READS),
+        *(Route(path, answers.post, methods=["POST"]) for path in WRITES),
+        Route("/download/{kind}", answers.download),
+        Route("/report", answers.report),
     ]
     handlers: dict[Any, Any] = {HTTPException: _http_error}
     # Starlette logs an Exception that no more exact handler takes.
@@ -166,8 +102,88 @@ def create_app(bench: Workbench, token: str, port: int) -> Safety:
     return Safety(Starlette(routes=routes, exception_handlers=handlers), token, port)
 
 
+class _Answers:
+    """The answers to requests, from the state of a workbench."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+
+    def page(self, request: Request) -> Response:
+        """Answer with a page: a template, which for some pages the server fills with figures."""
+        path = request.scope["path"]
+        self._require(path)
+        job = self.bench.job
+        name = CHOOSE if job.kind == CHOOSE else PAGES[path]
+        context = {
+            "page": name,
+            "pages": {address: step for address, step in PAGES.items() if self._has(address)},
+            "name": job.table.name,
+            "target": job.target,
+            "kind": job.kind,
+        }
+        if name in _FILLED:
+            context["data"] = self._read(f"/api/{name}", request.query_params)
+            context["state"] = self._read("/api/state", {})
+        shell = templates_of("chary.review").get_template(f"{name}.html").render(context)
+        # Half of a character pair, which UTF-8 lacks, is spelled out.
+        return HTMLResponse(shell.encode("utf-8", "backslashreplace"))
+
+    def get(self, request: Request) -> Response:
+        """Answer with what a page shows, as JSON."""
+        return JSONResponse(self._read(request.scope["path"], request.query_params))
+
+    async def post(self, request: Request) -> Response:
+        """Make the change that a page sends as JSON; answer with what the page then shows."""
+        content = await read_body(request)
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise HTTPException(400, "What was sent is no JSON object.")
+        return JSONResponse(await run_in_threadpool(self._change, request.scope["path"], body))
+
+    def download(self, request: Request) -> Response:
+        """Answer with a file to save."""
+        path = output_file(self.bench, request.path_params["kind"])
+        return FileResponse(path, media_type="application/octet-stream", filename=path.name)
+
+    def report(self, request: Request) -> Response:
+        """Answer with the report, which is a page of its own."""
+        headers = {"content-security-policy": REPORT_POLICY}
+        path = output_file(self.bench, "report")
+        return FileResponse(path, media_type="text/html", headers=headers)
+
+    def _read(self, path: str, query: Query) -> Mapping[str, Any]:
+        """Look up what a page shows."""
+        with self.bench.lock:
+            self._require(path)
+            return READS[path](self.bench, query)
+
+    def _change(self, path: str, body: dict[str, Any]) -> Mapping[str, Any]:
+        """Make a change; return what the page then shows."""
+        # Writing the files takes long, so it does without the lock: answers are taken meanwhile.
+        with nullcontext() if path == "/api/write" else self.bench.lock:
+            self._require(path)
+            # An answer to a table that was changed may be about another row.
+            self.bench.require_unchanged()
+            return WRITES[path](self.bench, body)
+
+    def _has(self, path: str) -> bool:
+        """Tell whether the present job has an address."""
+        kind = self.bench.job.kind
+        if kind == CHOOSE:
+            return path in _WHILE_CHOOSING
+        return path not in _NOT_FOR[kind]
+
+    def _require(self, path: str) -> None:
+        """Refuse an address that the present job does not have."""
+        if not self._has(path):
+            raise NotHereError("There is no such page here.")
+
+
 async def read_body(request: Request) -> bytes:
-    """Read the body of a request; refuse a body that is too long, or is announced to be."""
+    """Read the body of a request; refuse a body that is too long, or is said to be in a header."""
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > MOST_POSTED:
         raise HTTPException(413, "The answer is too long.")
@@ -183,6 +199,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def _asset(request: Request) -> Response:
+    """Answer with a script, a style or an icon."""
     path = request.scope["path"]
     content = files("chary.review").joinpath(path.lstrip("/")).read_bytes()
     return Response(content, media_type=_ASSETS[path])

@@ -19,9 +19,9 @@ from chary.review.row_to_label import (
 from chary.review.workbench import Body, Query, Workbench
 from chary.tables import TableError
 
-# When the interval of the accuracy is shown: at the end, or all along.
-PLANNED = "planned"
-LIVE = "live"
+# When the interval of the accuracy is shown.
+PLANNED = "planned"  # at the end
+LIVE = "live"  # all along
 MOST_DRAWN = 5_000  # rows that a person can be given
 
 
@@ -167,7 +167,7 @@ def _sheet_of(bench: Workbench) -> Filling:
 
 
 def _known_classes(bench: Workbench, filling: Filling) -> list[str]:
-    """List the classes of the table, then those that only answers have."""
+    """List the classes of the table, then new classes that a person has answered."""
     classes = bench.job.classes
     return [*classes, *sorted(set(filling.answers) - {*classes, "", SKIPPED})]
 

@@ -25,17 +25,17 @@ class Superseded(Exception):  # noqa: N818 - no error
 
 
 class Background:
-    """A thread that does the latest task.
+    """A thread that does the latest task; a newer task ends the older one.
 
-    A task is called with ``progress`` and names each step as it begins. Once a newer task was
-    started, ``progress`` raises ``Superseded``, which ends the older task. A task returns nothing:
-    it hands over its result by itself.
+    A task is a function of ``progress``, which it calls at the beginning of each of its steps. Once
+    a newer task was started, ``progress`` raises ``Superseded``, which ends the older task. A task
+    returns nothing: it stores its result itself.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()  # guards the fields below
-        self._turn = Lock()  # held by the task at work: one at a time
-        self._ticket = 0  # of the latest task
+        self._turn = Lock()  # held by the task that is running: one at a time
+        self._ticket = 0  # the number of the latest task
         self._thread: Thread | None = None
         self.running = False
         self._step = ""
@@ -43,7 +43,7 @@ class Background:
         self._pace = Pace()
 
     def start(self, task: Callable[[Progress], None]) -> None:
-        """Do a task as soon as possible, in place of the task at work."""
+        """Do a task as soon as the running task has ended, which happens at its next step."""
         with self._lock:
             self._ticket += 1
             self.running = True
@@ -65,10 +65,10 @@ class Background:
             }
 
     def close(self, patience: float = 5.0) -> None:
-        """Drop the task at work, and wait at most ``patience`` seconds until it ends.
+        """End the running task at its next step; wait for that, at most ``patience`` seconds.
 
-        A thread that is in compiled code when Python ends can take the process down with it, exit
-        code and all.
+        A thread that is in compiled code when Python ends can crash the process, which would spoil
+        its exit code.
         """
         with self._lock:
             self._ticket += 1

@@ -27,7 +27,7 @@ class NotHereError(TableError):
 
 
 def page_sentence(error: BaseException) -> str:
-    """Say what went wrong in the words of a page: no parameter of Python, no option.
+    """Say what went wrong in the words of a page, without parameters of Python or options.
 
     >>> page_sentence(TableError("Too many columns; choose ", Parameter("drop"), "."))
     'Too many columns; choose the kind “leave out” on the page Start.'
@@ -44,7 +44,7 @@ def page_sentence(error: BaseException) -> str:
 
 
 def _in_words(part: str | Parameter | Step) -> str:
-    """Say where on the pages a parameter is chosen; a text or a step is in plain words already."""
+    """Replace a parameter by its place on the pages; leave a text or a step, which are words."""
     if not isinstance(part, Parameter):
         return str(part)
     setting = part.name.replace("_", " ")

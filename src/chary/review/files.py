@@ -41,15 +41,18 @@ def paths_of(table: Table, judged: bool) -> Paths:
 
 
 class Outputs:
-    """The files that a page writes; files of other programs are kept."""
+    """The files that a page writes; it does not overwrite files of other programs unasked."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.paths = paths
-        self._states: dict[str, object] = {}  # by kind: the file as it was right after writing
-        self._content: dict[str, object] = {}  # by kind: what the written file depends on
+        self._states: dict[str, object] = {}  # by kind: the file's state right after writing
+        self._content: dict[str, object] = {}  # by kind: what the written file was made from
 
     def write(self, writers: Writers, content: object, overwrite: bool = False) -> list[str]:
-        """Write the files that may be written; return the names of the others."""
+        """Write the files that may be written; return the names of those that may not.
+
+        ``content`` is what the files depend on, which ``status`` compares.
+        """
         kinds = [kind for kind in writers if overwrite or self._is_free(kind)]
         paths = [self.paths[kind] for kind in kinds]
         with atomic_writes(paths, overwrite=True) as streams:
@@ -62,7 +65,7 @@ class Outputs:
         return [self.paths[kind].name for kind in writers if kind not in kinds]
 
     def status(self, kinds: Iterable[str], content: object) -> list[FileStatus]:
-        """Tell which files exist, which are ours, and which are out of date."""
+        """Tell which files exist, which may be written unasked, and which are out of date."""
         files: list[FileStatus] = []
         for kind in kinds:
             path = self.paths[kind]
@@ -82,7 +85,7 @@ class Outputs:
     def _is_free(self, kind: str) -> bool:
         """Tell whether a file may be written unasked: it is new, or as this page left it."""
         path = self.paths[kind]
-        # Someone else made the link, even if it leads nowhere.
+        # This page makes no links; and a link that leads nowhere does not count as existing.
         if path.is_symlink():
             return False
         return not path.exists() or self._states.get(kind) == state_of(path)

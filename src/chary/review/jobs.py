@@ -66,8 +66,8 @@ JUDGE = "judge"
 _EXAMPLES = 3  # cells of a column that are shown
 _ROWS_FOR_EXAMPLES = 200
 _EXAMPLE_WIDTH = 60  # characters
-_FEW_VALUES = 30  # at most, of a column that is offered first as target
-_CELLS_TO_COUNT = 20_000  # about as many cells of each column are counted, evenly spaced
+_FEW_VALUES = 30  # a column with at most this many different values may be the target
+_CELLS_TO_COUNT = 20_000  # about this many cells of each column are looked at, evenly spaced
 
 
 class ColumnChoice(TypedDict):
@@ -104,7 +104,7 @@ class _Job:
 
     @cached_property
     def examples(self) -> dict[str, list[str]]:
-        """A few different cells of each column that is not hidden."""
+        """Up to three different cells of each column that is not hidden, by column."""
         examples = {}
         for cells in self.table.frame.head(_ROWS_FOR_EXAMPLES):
             if cells.name in self.hidden:
@@ -120,12 +120,13 @@ class ChooseJob(_Job):
     kind = CHOOSE
 
     def columns_to_choose(self) -> list[ColumnChoice]:
-        """List the columns that could hold labels.
+        """List the columns that could hold labels, the likeliest first.
 
-        Columns with few values come first, those with most empty cells before others, as is usual
-        for targets.
+        A column is likely to be the target if it has few different values. Among such columns, one
+        with more empty cells is likelier.
         """
-        choices: list[tuple[bool, float, int, ColumnChoice]] = []  # each after its sort key
+        # (is_unlikely, -empty_share, place in the table, choice): sorted by the first three.
+        choices: list[tuple[bool, float, int, ColumnChoice]] = []
         frame = self.table.frame
         for cells in frame.gather_every(max(1, frame.height // _CELLS_TO_COUNT)):
             if not can_be_text(cells.dtype):
@@ -136,7 +137,6 @@ class ChooseJob(_Job):
             examples = ", ".join(self.examples[cells.name])
             about = f"{n_values:,} values, {percent(empty_share)} empty: {examples}"
             is_unlikely = not 2 <= n_values <= _FEW_VALUES
-            # ``len(choices)`` keeps the order of the table among equal columns.
             choice: ColumnChoice = {"name": cells.name, "about": about}
             choices.append((is_unlikely, -empty_share, len(choices), choice))
         return [choice for *_, choice in sorted(choices)]
@@ -186,7 +186,7 @@ class LabelJob(_Job):
         sheet_rows(filling.sheet, self.cells, filling.origin.target, filling.origin.chosen)
 
     def stopping(self, filling: Filling, unaudited: LabeledTable | None) -> Stopping | None:
-        """Compare the answers with labels learned without them; None before these are known."""
+        """Prepare to compare answers with labels learned without them; None: not learned yet."""
         if unaudited is None:
             return None
         places = self.table.places_of([row.number for row in filling.rows])
@@ -200,7 +200,7 @@ class LabelJob(_Job):
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
     def writers(self, result: LabeledTable) -> Writers:
-        """Return what writes each output, the table last."""
+        """Return the function that writes each output to a stream; the table is the last."""
         hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
             "report": lambda stream: _write_page(render_page(summarize(result), hints), stream),
@@ -266,7 +266,7 @@ class JudgeJob(_Job):
         draw_to_judge(self.source, path, self.command_options, k)
 
     def stopping(self, filling: Filling, unaudited: LabeledTable | None) -> Stopping:
-        """Compare the answers with the labels under test."""
+        """Prepare to compare answers with the labels under test."""
         numbers = [row.number for row in filling.rows]
         return Stopping(labels_of_sheet(self.source, filling.origin, numbers), self.population)
 
@@ -278,7 +278,7 @@ class JudgeJob(_Job):
         return judge_table(self.source, options.audit, options)
 
     def writers(self, result: JudgedTable) -> Writers:
-        """Return what writes each output, the table last."""
+        """Return the function that writes each output to a stream; the table is the last."""
         writers: Writers = {
             "report": lambda stream: _write_page(render_judged(summarize_judged(result)), stream)
         }
@@ -314,5 +314,5 @@ def _in_front(names: Sequence[str], frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_page(page: str, stream: BinaryIO) -> None:
-    """Write HTML; half of a character pair, which UTF-8 lacks, is spelled out."""
+    r"""Write HTML; half of a character pair, which UTF-8 cannot hold, is spelled out as \ud800."""
     stream.write(page.encode("utf-8", "backslashreplace"))

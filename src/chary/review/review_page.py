@@ -52,7 +52,10 @@ class ReviewPage(Opinion):
 
 
 def review_page(bench: Workbench, query: Query) -> ReviewPage:
-    """Show the row of the query, or the most doubtful row after another row."""
+    """Show the row of the query, or else the most doubtful row that nobody has checked.
+
+    With ``after`` in the query, only rows behind that row count, in the order of doubt.
+    """
     checked = bench.sheets.checked_rows()
     audited = bench.sheets.audited_rows()
     table = bench.job.table
@@ -132,12 +135,13 @@ class DoubtfulRows:
         With ``after``, the number of a row from 1, the list starts behind this row and goes round.
         """
         rows = self.order
+        # At most one row has this number: it goes to the end.
         for place in np.flatnonzero(rows + 1 == after):
             rows = np.roll(rows, -1 - place)
         return rows[~np.isin(rows, closed)]
 
     def proposed(self, row: int) -> str:
-        """Return the label of a row of the table."""
+        """Return the label that the model gives to a row of the table, by its number from 0."""
         (code,) = self.result.codes[self.result.table.places_of([row])]
         return self.classes[code]
 

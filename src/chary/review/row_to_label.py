@@ -50,27 +50,28 @@ def keys_of(classes: Sequence[str]) -> list[ClassKey]:
 
 
 def checked_answer(answer: Any, classes: Sequence[str], markers: Sequence[str]) -> str:
-    """Return an answer that can be written: a class, a new class, a skip, or an empty text.
+    """Return an answer as it can be written; refuse what is no answer.
 
-    An empty text takes an answer back. A new class must not look like a missing answer.
+    It is a known class, a new class, a skip, or an empty text, which takes an answer back. A new
+    class must not look like a missing answer, such as "n/a".
     """
     if not isinstance(answer, str) or len(answer) > _LONGEST_ANSWER:
         raise TableError(f"An answer is a text of at most {_LONGEST_ANSWER} characters.")
     if answer in (*classes, "", SKIPPED):
         return answer
     name = " ".join(answer.split())
-    is_class = name.isprintable() and name and not is_no_answer(name)
-    if not is_class or is_marker(name, markers):
+    can_be_class = name.isprintable() and name and not is_no_answer(name)
+    if not can_be_class or is_marker(name, markers):
         raise TableError(f"{shown(answer)} means no label; skip the row instead, or name a class.")
     return name
 
 
 def number_in(query: Query, name: str, most: int) -> int | None:
-    """Read a row, from 1 to ``most``, from the address of a request; None if it names none."""
+    """Read a number from 1 to ``most`` from the address of a request; None if it names none."""
     text = query.get(name)
     if not text:
         return None
-    # Python refuses to read a number of very many digits.
+    # Python refuses to read a number of very many digits; ``whole_number`` refuses any text.
     is_number = text.isdecimal() and len(text) < 10
     number = int(text) if is_number else whole_number(text)
     if not 1 <= number <= most:

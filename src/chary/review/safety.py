@@ -45,7 +45,7 @@ _HEADERS = {
     "x-frame-options": "SAMEORIGIN",
     "content-security-policy": _PAGE_POLICY,
 }
-# A page that leads to an address without telling where the browser came from.
+# A page that leads the browser on to an address, which is not told where the browser came from.
 LEADING_TO = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     '<meta name="referrer" content="no-referrer">'
@@ -76,7 +76,7 @@ class Safety:
         self.cookie = f"chary_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer or refuse, with the headers that keep an answer to itself."""
+        """Answer or refuse a request; every answer gets the headers of this module."""
         if scope["type"] != "http":
             LOG.warning("refused a connection of type %s", visible(scope["type"], 20))
             return
@@ -102,7 +102,11 @@ class Safety:
         await app(scope, receive, send_safely)
 
     def _let_in(self, request: Request) -> ASGIApp:
-        """Return the application, or a welcome with the cookie for the token; refuse others."""
+        """Return the application that answers a request, or refuse the request.
+
+        A request with the token is answered by a page that sets the cookie and leads to the start;
+        any other request needs the cookie, and is answered by the pages.
+        """
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise HTTPException(403, "Open the address that the command printed.")
@@ -123,7 +127,7 @@ class Safety:
         return self.app
 
     def _check_origin(self, request: Request) -> None:
-        """Refuse what another page asks for."""
+        """Refuse a request that a page of another origin made."""
         headers = request.headers
         site = headers.get("sec-fetch-site", "").lower()
         if request.method != "POST":
@@ -131,7 +135,7 @@ class Safety:
                 raise HTTPException(403, "Another page asked for this one.")
             return
 
-        # A browser sends at least one of the two headers; without Origin, the other one decides.
+        # A browser sends Origin, Sec-Fetch-Site or both, and each that it sends must be our own.
         origin = headers.get("origin", "").lower()
         is_own = origin in {f"http://{host}" for host in self.hosts}
         is_own |= site != "" and not origin

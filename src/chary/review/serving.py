@@ -61,7 +61,7 @@ def serve(
         server_header=False,
     )
     server = _Server(config)
-    # A line for each refused request; nothing else is written while pages are shown.
+    # Each refused request is logged in a line; nothing else is written while pages are shown.
     logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     with _door(url) as door, server.capture_signals():
         bench.learn()
@@ -73,12 +73,14 @@ def serve(
 
 
 class _Server(uvicorn.Server):
+    """A server that ends in peace on a signal."""
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """End the server on a signal, once it has answered what it was asked.
 
-        Ctrl-C, a request to terminate or a closed terminal are not raised again, so that the
-        command can print a sentence at the end.
+        Uvicorn would raise the signal again after that. Here it is not, so that the command can
+        print a sentence at the end.
         """
         handlers = {}
         # Windows has no SIGHUP.
@@ -105,8 +107,10 @@ def _bind(port: int) -> socket.socket:
 
 @contextmanager
 def _door(url: str) -> Iterator[Path]:
-    """Write a page that leads to the address; it is gone when the server is."""
-    # The folder has mode 0700.
+    """Write a page that leads the browser to the address, and delete it at the end.
+
+    Only this user can enter its folder, which has mode 0700.
+    """
     with tempfile.TemporaryDirectory(prefix="chary-review-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, "open.html")
         path.touch(0o600)

@@ -22,7 +22,7 @@ class Sheets:
 
     @property
     def audit(self) -> Filling | None:
-        """Random rows; None: there is no sheet, or it cannot be used and ``notices`` say why."""
+        """Random rows; None if there is no sheet or it cannot be used: ``notices`` says why."""
         return self._read_quietly(self.job.paths.audit)
 
     @property
@@ -62,7 +62,7 @@ class Sheets:
             if filling is None or filling.place_of(row) is None:
                 self.job.add_to_check(path, row, guess, filling)
                 filling = self._read(path)
-        # Programs that know nothing of the lock may write, too.
+        # Another program, which does not heed the lock, may have changed the sheet meanwhile.
         place = filling and filling.place_of(row)
         if not filling or not place:
             raise ConflictError(f"{path.name} was just changed; try again.")
@@ -85,7 +85,10 @@ class Sheets:
         return {row.number: answer for row, answer in answers if answer}
 
     def _read(self, path: Path) -> Filling | None:
-        """Return a sheet as it is on the disk; None if there is none."""
+        """Return a sheet as it is on the disk; None if there is none.
+
+        A sheet that fails the check is forgotten, so that it is read and checked anew next time.
+        """
         filling = self._open.pop(path, None)
         if not path.exists():
             return None
@@ -98,7 +101,7 @@ class Sheets:
         return filling
 
     def _read_quietly(self, path: Path) -> Filling | None:
-        """Return a sheet; None, and a notice, if the sheet cannot be used."""
+        """Return a sheet as ``_read`` does; if it cannot be used, note why and return None."""
         self._problems.pop(path, None)
         try:
             return self._read(path)

@@ -129,7 +129,7 @@ def relearn(bench: Workbench, body: Body) -> Overview:
 
 
 def _texts_in(body: Body, name: str) -> tuple[str, ...]:
-    """Return a list of texts from a request; refuse anything else."""
+    """Return the list of texts that a request sends by a name; refuse anything but texts."""
     texts = body.get(name, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise TableError("The choice is not valid.")
@@ -137,7 +137,10 @@ def _texts_in(body: Body, name: str) -> tuple[str, ...]:
 
 
 def _columns(bench: Workbench) -> list[ColumnRow]:
-    """List the columns that are not hidden; how they were read is known after the diagnosis."""
+    """List the columns that are not hidden.
+
+    How each was read is known only after the diagnosis; until then its kind is empty.
+    """
     columns = bench.diagnosis["columns"] if bench.diagnosis else []
     columns_read = {column["name"]: column for column in columns}
     chosen_kinds = kinds_of(bench.options)

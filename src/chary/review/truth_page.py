@@ -60,7 +60,7 @@ class NotYetPage(TypedDict):
 def truth_page(bench: Workbench, query: Query) -> TruthPage | NotYetPage:
     """Tell how many labels are right, and which can be accepted."""
     result = bench.result
-    # A judged table is an audit itself.
+    # A labelled table has an audit, or None; a judged table is an audit itself.
     audit: Audit | None = getattr(result, "audit", result)
     if audit is None or bench.inputs().options.audit is None:
         return {"ready": False, "why_not": NOT_YET}

@@ -32,7 +32,7 @@ from chary.tables import (
     state_of,
 )
 
-FEWEST_ANSWERS = 2  # that an audit can be made of
+FEWEST_ANSWERS = 2  # an audit needs at least these
 
 Query = Mapping[str, str]  # what the address of a request says
 Body = Mapping[str, Any]  # what a request sends
@@ -41,13 +41,13 @@ Page = Callable[["Workbench", Any], Mapping[str, Any]]
 
 
 def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
-    """Read a table, and go on with the sheets beside it."""
+    """Read a table, and prepare its pages, with the sheets of answers that are beside it."""
     if "-" in paths:
         raise TableError(
             "A page needs a table that it can read again; save standard input in a file first."
         )
     source = open_source(list(paths), reserved=(), **options.reading)
-    # Labels under test may stand in records, as those of language models do.
+    # Labels under test may be inside of records, as in the output of language models.
     if options.labels:
         source = flattened(source)
     table = source.read()
@@ -64,8 +64,8 @@ class Inputs(NamedTuple):
     """What a result is learned from."""
 
     options: LabelOptions | JudgeOptions  # with the sheets to learn from
-    content: object  # changes if the result may change
-    is_live: bool  # it has an audit whose interval is shown all along
+    content: object  # what a result depends on: equal contents give equal results
+    is_live: bool  # whether there is an audit whose interval is shown all along
 
 
 class Workbench:
@@ -75,7 +75,7 @@ class Workbench:
         self.lock = RLock()
         self._writing = Lock()  # held while results are written
         self.background = Background()
-        # The files of the table as they were read.
+        # The files of the table, each with its state (size, time, ...) when it was read.
         self._states = {}
         for file in job.table.files:
             path = Path(file).absolute()
@@ -91,7 +91,7 @@ class Workbench:
         self.outputs = Outputs(job.paths._asdict())
         self.result: Any = None  # LabeledTable or JudgedTable
         self.learned_from: object = None  # the content of the result's inputs
-        # Labels learned without the audit, which a live interval compares the answers with.
+        # Labels learned without the audit: a live interval says how many of them are right.
         self.unaudited: LabeledTable | None = None
         self.diagnosis: DiagnosedSummary | None = None
         self._views: dict[str, Any] = {}  # what pages computed from the result
@@ -113,30 +113,34 @@ class Workbench:
         return notices
 
     def inputs(self, audited: bool = True) -> Inputs:
-        """Return what there is to learn from.
+        """Return what there is to learn from now.
 
-        The audit counts once its result may be seen: when it is complete, or from the start if it
-        is live. Without ``audited`` it never counts.
+        The audit is an input once its result may be seen: when it is complete, or from the start if
+        it is live. Without ``audited`` it never is.
         """
         options = replace(self.job.command_options, error=None)
         checked = self.sheets.checked_rows()
         audit = self._audit_to_use() if audited else None
-        answers = [] if audit is None else audit.answers
-        content = options, checked, answers
+
+        # Answers are compared, not paths of sheets. The error is left out: the labels do not depend
+        # on it, only the marks.
+        content = (options, checked, [] if audit is None else audit.answers)
+
+        # The same as options of the command, which name the sheets.
         if checked:
             options = replace(options, checked=self.paths.check)
-        if audit is not None:
-            error = self.options.error if self.job.has_confidence else None
-            options = replace(options, audit=self.paths.audit, error=error)
-        is_live = audit is not None and audit.origin.stopped_when_enough
-        return Inputs(options, content, is_live)
+        if audit is None:
+            return Inputs(options, content, is_live=False)
+        error = self.options.error if self.job.has_confidence else None
+        options = replace(options, audit=self.paths.audit, error=error)
+        return Inputs(options, content, is_live=audit.origin.stopped_when_enough)
 
     def _audit_to_use(self) -> Filling | None:
         """Return the audit; None if its result may not be seen yet."""
         filling = self.sheets.audit
         if filling is None or filling.n_answered < FEWEST_ANSWERS:
             return None
-        # Stopping early because of a planned interval would make it invalid.
+        # A person who saw a planned interval early might stop because of it, which makes it wrong.
         if filling.n_left and not filling.origin.stopped_when_enough:
             return None
         return filling
@@ -170,7 +174,7 @@ class Workbench:
         if not isinstance(self.result, LabeledTable):
             self.learn()
             return
-        # Only marks and files change. A task at work will write the files anyway.
+        # Only the marks and the files change. A task that is running writes the files at its end.
         self._apply_error()
         if not self.background.running:
             self.background.start(self._write)
@@ -205,7 +209,7 @@ class Workbench:
             job = self.job
             inputs = self.inputs()
             runs = [inputs]
-            # A live interval compares the answers with labels that were learned without them.
+            # A live interval also needs labels that were learned without the answers.
             if inputs.is_live and self.unaudited is None:
                 runs = [self.inputs(audited=False), inputs]
 
@@ -227,7 +231,7 @@ class Workbench:
     def _adopt(self, progress: Progress, result: Any, content: object) -> None:
         """Show a result from now on, unless a newer task was started."""
         with self.lock:
-            progress("Looking at the labels")
+            progress("Looking at the labels")  # raises Superseded if there is a newer task
             self.result = result
             self.learned_from = content
             self._views = {}
@@ -243,7 +247,7 @@ class Workbench:
             self._views = {}
 
     def view(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what a page makes of the result, computed once for each result."""
+        """Return what ``make`` computes from the result; it is called once for each result."""
         if name not in self._views:
             self._views[name] = make()
         return self._views[name]
@@ -252,7 +256,7 @@ class Workbench:
 
     @property
     def files_content(self) -> object:
-        """What the files depend on."""
+        """What the files depend on, to tell whether they are out of date."""
         return self.learned_from, self.options.error
 
     def write_files(self, overwrite: bool = False) -> list[str]:
@@ -275,7 +279,7 @@ class Workbench:
         self.write_files()
 
     def close(self) -> None:
-        """End the work at hand; a file that is being written is written first."""
+        """End the work at hand, and wait until the files that are being written are whole."""
         self.background.close()
         with self._writing:
             pass
