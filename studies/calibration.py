@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chary._words import listed
 from studies import datasets
 from studies.datasets import dataset_title
 from studies.figures import GREY, NAMES, STYLES, Axes, draw_mean, finish, panels
@@ -72,20 +73,25 @@ TITLES = {
 ALIKE = 0.99  # a correlation above this counts as the same curve
 
 
-def errors_at_the_ends(study: Study, results: Results) -> str:
-    """Compare T-similarity's error at both ends of the diversity's strength with softmax's."""
-    name, values = study.vary or ("", (None,))
+def errors_beside_softmax(study: Study, results: Results) -> str:
+    """Tell T-similarity's error by the diversity's strength, and where it is below softmax's."""
+    name, values = study.vary or ("", ())
     mean = _means(study, results)
     parts = []
     for labeling in study.labelings:
-        ends = [mean(labeling, value, "t_similarity_ece") for value in (values[0], values[-1])]
+        errors = [mean(labeling, value, "t_similarity_ece") for value in values]
         softmax = mean(labeling, values[0], "softmax_ece")
-        if not np.isnan([*ends, softmax]).any():
-            parts.append(
-                f"{ends[0]:.1f} to {ends[1]:.1f} with {LABELINGS[labeling]} (softmax {softmax:.1f})"
-            )
-    span = f"From {name} = {shown_value(values[0])} to {shown_value(values[-1])}"
-    return told(f"{span} the calibration error of T-similarity goes from", parts)
+        if np.isnan([*errors, softmax]).any():
+            continue
+        shown = listed([f"{error:.1f}" for error in errors])
+        pairs = zip(values, errors, strict=True)
+        better_at = [shown_value(value) for value, error in pairs if error < softmax] or ["none"]
+        parts.append(
+            f"{shown} with {LABELINGS[labeling]} (softmax {softmax:.1f}; T-similarity is better at "
+            f"{listed(better_at)})"
+        )
+    strengths = listed([shown_value(value) for value in values])
+    return told(f"Calibration error of T-similarity at {name} = {strengths}:", parts, "; ".join)
 
 
 def errors_by_gamma(study: Study, results: Results) -> TextTable:
@@ -234,7 +240,7 @@ FIGURE_CALIBRATION = Study(
     metric="t_similarity_ece",
     caption="Calibration error of T-similarity",
     tables=(errors_by_gamma, beside_the_papers_curves),
-    headline=errors_at_the_ends,
+    headline=errors_beside_softmax,
     conclude=(panels_alike,),
     figure=calibration,
 )
