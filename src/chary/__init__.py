@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from chary.api import diagnose, draw_rows, explain, judge, label, load, predictor
+    from chary.method.confidence import t_similarity
     from chary.method.diverse import DiverseEnsembleClassifier
     from chary.method.held_out import LabeledStratifiedKFold
     from chary.method.linear import LinearDiverseEnsemble
@@ -52,9 +53,11 @@ __all__ = [
     "label",
     "load",
     "predictor",
+    "t_similarity",
 ]
 # The files of the public names.
 _HOMES = {
+    "method.confidence": ("t_similarity",),
     "method.diverse": ("DiverseEnsembleClassifier",),
     "method.linear": ("LinearDiverseEnsemble",),
     "method.mixture": ("MixedEnsembleClassifier",),

@@ -51,8 +51,8 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
     hidden_sizes : tuple of int, default=None
         Widths of the hidden layers. None: d//2, d//4, d//8 for d > 50 features, else 128, 32.
     n_heads : int, default=5
-        Number M of diverse heads, at least 2. What is predicted does not depend on it, but for
-        rounding.
+        Number M of diverse heads, at least 2. The prediction head (the paper's h_pred) does not
+        depend on it, but for rounding.
     gamma : float, default=1.0
         Strength of the diversity asked of the heads on unlabelled rows.
     learning_rate : float, default=1e-3

@@ -31,7 +31,7 @@ class Losses(NamedTuple):
 
     supervised: Any  #: cross-entropy of the prediction head on labelled rows
     ensemble: Any  #: mean cross-entropy of the diverse heads on labelled rows
-    similarity: Any  #: mean T-similarity of the diverse heads on unlabelled rows
+    similarity: Any  #: mean T-similarity of the diverse heads on unlabelled rows, -l_div
 
     def total(self, gamma: float = 1.0) -> Any:
         """Sum the terms; similarity counts ``gamma`` times."""

@@ -82,7 +82,7 @@ class FixedThreshold(_Checked):
     Parameters
     ----------
     threshold : float, default=0.8
-        On the scale of the confidence that is used.
+        The paper's theta, on the scale of the confidence that is used.
     """
 
     threshold: float = 0.8
@@ -103,11 +103,13 @@ class Curriculum(_Checked):
 
     Round t = 1, 2, ... accepts the rows at or above the q_t-quantile of the pool's confidence,
     linearly interpolated, with q_t = max(0, 1 - t * step). With step 0.4 that is 40 % of the pool,
-    then 80 % of what is left, then all. Rows tied with the quantile are accepted too.
+    then 80 % of what is left, then all. Rows tied with the quantile are accepted too. The paper
+    assumes a Pareto distribution of the confidence; a quantile of the rows needs none.
 
     Parameters
     ----------
     step : float in (0, 1], default=0.4
+        The paper's Delta.
     rescore : bool, default=False
         Score the whole original pool anew each round, as the original curriculum labelling does,
         instead of freezing the rows once they are accepted.

@@ -48,7 +48,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     from random weights or from its present ones (``warm_start``). The rounds end when every row
     that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``)
     or after ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every
-    accepted label.
+    accepted label (the paper's Algorithm 1 as printed never learns from those accepted last).
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         its class probabilities. A callable ``(fitted estimator, X) -> (n,)`` or class-wise
         ``(n, C)``, high where confident.
     max_rounds : int, default=5
-        Most rounds; with 0 the classifier is the supervised one.
+        Most rounds, the paper's N; with 0 the classifier is the supervised one (ERM).
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: in every round and at the end, unlabelled
         rows are predicted so that all rows together have them. "labeled": they are those of the

@@ -172,6 +172,8 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
 def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
     """Average the T-similarity of the heads; minimised, it makes them disagree.
 
+    The paper's diversity loss l_div is minus this: its total loss subtracts gamma * l_div.
+
     Parameters
     ----------
     head_logits : Tensor of shape (n, M, C)
