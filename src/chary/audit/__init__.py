@@ -12,6 +12,7 @@ from chary.audit.blind import hidden_columns
 from chary.audit.drawing import DrawnSheet, draw, draw_sheet, keep_copy, refuse_to_lose_answers
 from chary.audit.figures import (
     ClassJudgement,
+    Judgement,
     Score,
     balanced_score,
     class_scores,
@@ -70,6 +71,7 @@ __all__ = [
     "Filling",
     "JudgedColumn",
     "JudgedTable",
+    "Judgement",
     "LabelPair",
     "Score",
     "SheetOrigin",

@@ -8,6 +8,7 @@ from chary.labelling.diagnose import (
     UNKNOWN,
     DiagnosedTable,
     Diagnosis,
+    FeatureShift,
     diagnose_rows,
     diagnose_table,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "DiagnosedTable",
     "Diagnosis",
     "Explainer",
+    "FeatureShift",
     "FileTask",
     "LabeledTable",
     "LabelledFile",
