@@ -10,7 +10,7 @@ from chary.labelling.guesses import GuessColumn, compare_guesses, find_guess_col
 from chary.method import confidence_auroc
 from chary.method.held_out import HeldOut
 from chary.method.kept_guesses import KeptGuessesClassifier
-from chary.method.labels import encode
+from chary.method.labels import Labels, encode
 from chary.model_file import ModelFileError, model_bytes, save_model
 from chary.tables import Table
 from chary.tables.target import target_labels
@@ -165,18 +165,20 @@ def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
     assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
 
 
-def compared_column(guess, labels):
-    """Whether a column of guesses is found beside a number."""
-    frame = pl.DataFrame({"x": np.arange(len(labels)) % 7, "llm": guess, "y": labels})
+def found_column(labels, **columns):
+    """Find the column that guesses, beside a number; None: no column does."""
+    frame = pl.DataFrame({"x": np.arange(len(labels)) % 7, **columns, "y": labels})
     table = Table(frame, "t")
-    return find_guess_column(prepare(table, "y"), table, target_labels(table, "y")) is not None
+    found = find_guess_column(prepare(table, "y"), table, target_labels(table, "y"))
+    return None if found is None else found.name
 
 
 def test_a_column_must_have_more_right_than_the_commonest_label_alone():
     labels = ["no"] * 90 + ["yes"] * 10 + [None] * 20
     for n_no_right, found in ((82, False), (83, True)):
         no = ["no"] * n_no_right + ["yes"] * (90 - n_no_right)
-        assert compared_column([*no, *["yes"] * 8, "no", "no", *["no"] * 20], labels) is found
+        guess = [*no, *["yes"] * 8, "no", "no", *["no"] * 20]
+        assert (found_column(labels, llm=guess) == "llm") is found
 
 
 def test_a_column_may_have_as_many_values_as_classes_and_two_more_besides_them():
@@ -184,7 +186,36 @@ def test_a_column_may_have_as_many_values_as_classes_and_two_more_besides_them()
     for n_others, found in ((4, True), (5, False)):
         guess = [*labels[:100], *["no"] * 20]
         guess[:20] = [f"so {k % n_others}" for k in range(20)]
-        assert compared_column(guess, labels) is found
+        assert (found_column(labels, llm=guess) == "llm") is found
+
+
+def right_in(n_right, labels):
+    """Guess all but the first rows wrongly."""
+    wrong = {"no": "yes", "yes": "no", None: "no"}
+    return [label if row < n_right else wrong[label] for row, label in enumerate(labels)]
+
+
+def test_the_column_that_agrees_best_is_taken_of_equal_ones_the_first_by_name():
+    labels = ["no", "yes"] * 50 + [None] * 20
+    good = right_in(90, labels)
+    assert found_column(labels, a=right_in(80, labels), b=good, c=right_in(85, labels)) == "b"
+    assert found_column(labels, d=good, c=good) == "c"
+
+
+def test_the_more_columns_are_compared_the_less_may_be_due_to_chance():
+    labels = ["no", "yes"] * 6 + [None] * 100
+    guess = right_in(10, labels)
+    others = {f"q{k}": ["no", "no", "yes", "yes"] * 28 for k in range(2)}
+    assert found_column(labels, llm=guess) == "llm"  # p = 0.02
+    assert found_column(labels, llm=guess, **others) is None
+
+
+def test_classes_that_differ_in_case_alone_have_no_guesses():
+    guess = ["No", "no"] * 60
+    table = Table(pl.DataFrame({"x": np.arange(120) % 7, "llm": guess, "y": guess}), "t")
+    codes = np.where(np.arange(120) < 100, np.arange(120) % 2, -1)
+    labels = Labels(np.array(["No", "no"]), codes, codes >= 0)
+    assert find_guess_column(prepare(table, "y"), table, labels) is None
 
 
 def test_of_many_columns_by_chance_alike_none_is_taken_for_one_that_guesses():

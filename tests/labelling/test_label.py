@@ -235,8 +235,11 @@ def test_an_audit_is_learned_by_whoever_was_asked_for(tmp_path):
 
 
 def test_what_cannot_be_done_is_refused_in_one_sentence():
-    with pytest.raises(TableError, match="Every row of column 'y' has a label"):
-        label_table(table(n_labeled=150), LabelOptions(target="y"))
+    # The commonest class is the example of a value that may mean "no label".
+    for y, commonest in (("aab", "a"), ("abb", "b")):
+        full = Table(pl.DataFrame({"x": [1, 2, 3], "y": list(y)}), "t")
+        with pytest.raises(TableError, match=f"Every row of column 'y' has .*='{commonest}'"):
+            label_table(full, LabelOptions(target="y"))
     with pytest.raises(TableError, match=r"aim='rare' is not known; give accuracy or balanced\."):
         label_table(table(), LabelOptions(target="y", aim="rare"))
     for nobody in ("magic", GaussianNB, object()):
@@ -310,6 +313,9 @@ def test_a_class_that_only_the_audit_found_is_learned(tmp_path, new):
     found = label_table(source, LabelOptions.of(target="y", audit=tmp_path / "a.csv"))
     assert new in found.labels.classes
     assert found.audit.answers.new_classes == {new: 2}
+    assert found.diagnosis.audited
+    assert (found.diagnosis.n_labeled, found.diagnosis.n_unlabeled) == (40, 110)
+    assert found.audit.population == 110
 
 
 def test_a_large_pool_is_sampled_for_the_check(monkeypatch):
@@ -702,13 +708,25 @@ def test_what_a_sample_is_of_is_said_only_where_there_is_one(path):
     assert not any("read in parts" in note for note in at_once(path, learner="linear")[0].notes)
 
 
-def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance():
+def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance(monkeypatch):
+    checked = []
+
+    def choose(X, labeled, confidence, defaults, seed):
+        checked.append(seed)
+        np.testing.assert_array_equal(confidence, np.round(confidence, 4))
+        return np.flatnonzero(~labeled)[:5]
+
+    monkeypatch.setattr(label, "rows_to_check", choose)
     whole = table(biased=True)
-    none, zero = (
+    none, zero, three = (
         label_table(whole, LabelOptions.of(target="y", learner="network", seed=seed))
-        for seed in (None, 0)
+        for seed in (None, 0, 3)
     )
+    assert checked == [0, 0, 3]
+    assert three.settings["seed"] == 3
+    assert (three.confidence != zero.confidence).any()
     np.testing.assert_array_equal(none.confidence, zero.confidence)
+    np.testing.assert_array_equal(none.held_out.confidence, zero.held_out.confidence)
     assert none.settings["seed"] == 0
     assert none.diagnosis.separation == zero.diagnosis.separation
     assert none.explainer.n_rows == 110

@@ -168,6 +168,27 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
     assert int(done.stdout) >> 10 < 600
 
 
+def test_row_groups_of_long_rows_are_smaller(monkeypatch):
+    def of_cells(n_rows, n_bytes):
+        return predict_files.group_rows(pl.DataFrame({"text": ["x" * n_bytes] * n_rows}))
+
+    assert of_cells(10, 1) == of_cells(0, 1) == predict_files.GROUP_ROWS
+    # 64 MiB in a group, whatever the number of rows that it is reckoned from.
+    for n_rows in (2, 8):
+        assert of_cells(n_rows, 1 << 20) == pytest.approx(64, abs=1)
+    monkeypatch.setattr(predict_files, "_GROUP_BYTES", 100)
+    assert of_cells(2, 1_000) == 1
+
+
+def test_files_that_are_labelled_together_share_their_memory(
+    tmp_path, predictor, rows, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(predict_files, "refuse_memory", lambda name, memory: asked.append(memory))
+    label_files(predictor, files(tmp_path, rows, n=2, n_rows=20), Resources(2, 1, GIB))
+    assert set(asked) == {2 * GIB}
+
+
 # ---------------------------------------------------------------- plans
 
 
@@ -349,6 +370,8 @@ def test_what_a_run_may_use(predictor, monkeypatch):
     assert Resources.of(3, 64 * GIB)[:2] == (3, 2)
     assert Resources.of(100, GIB)[:2] == (2, 4)
     assert Resources.of(0, GIB).jobs == 1
+    assert Resources() == (1, 1, 2 * GIB)
+    assert Resources.of(100, 400 << 20) == (1, 8, 400 << 20)
     with pytest.raises(TableError, match=r"needs at least 400 MiB, but only 100 MiB are allowed"):
         Resources.of(100, 100 << 20)
     monkeypatch.setitem(sys.modules, "distributed", None)

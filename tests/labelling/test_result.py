@@ -93,7 +93,8 @@ def test_what_a_table_in_parts_is_sampled_by(monkeypatch):
     for check_sheet in (False, True):
         options = LabelOptions.of(target="y", check_sheet=check_sheet)
         label._sample("source", options, 1 << 30, print, replace(DEFAULTS, sample_rows=7))
-    (args, first), (_, second) = asked
+    label._sample("source", LabelOptions.of(target="y"), 600 << 20, print, DEFAULTS)
+    (args, first), (_, second), _ = asked
     assert args == ("source", "y", 7)
     assert [first["checksum"], second["checksum"]] == [False, True]
     assert (first["keep"], first["seed"]) == ([], 0)

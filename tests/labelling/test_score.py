@@ -13,8 +13,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from chary import DiverseEnsembleClassifier
-from chary.labelling import Predictor, predict_table
-from chary.labelling.score import probability_names
+from chary.labelling import Predictor, predict_table, score
+from chary.labelling.score import RowCounts, Scored, block_rows, probability_names
 from chary.model_file import save_model
 from chary.tables import Table, TableError, TablePreparation
 from chary.tables.table import refuse_taken
@@ -129,7 +129,9 @@ def test_large_batches_are_cut_and_nothing_is_read_ahead(predict, rows, monkeypa
     found = predict(batches())
     assert next(found).height == 64
     assert taken == [0]
-    assert [part.height for part in found] == [36, 64, 36, 64, 36]
+    others = list(found)
+    assert [part.height for part in others] == [36, 64, 36, 64, 36]
+    assert pl.concat(others)["id"].to_list() == [*range(64, 100), *range(100), *range(100)]
 
 
 def test_it_travels_as_the_model_file_and_is_shared_by_threads(predict, expected, rows):
@@ -162,6 +164,52 @@ def test_no_batches_an_empty_one_and_what_is_refused(predict, rows):
         list(predict([[1, 2, 3]]))
     with pytest.raises(TableError):
         Predictor(predict.data, threshold=2)
+
+
+def test_figures_have_four_digits_and_rows_are_accepted_by_the_digits_that_are_shown(trained):
+    counts = RowCounts(trained)
+    confidence = np.array([0.79995, 0.79994])
+    probs = np.array([[0.12344, 0.87656], [0.6, 0.4]])
+    scored = Scored(np.array([1, 0]), confidence, probs, counts)
+    assert list(scored.columns()) == ["chary_label", "chary_confidence"]
+    columns = scored.columns(probabilities=True, threshold=0.8)
+    assert {name: column.to_list() for name, column in columns.items()} == {
+        "chary_label": ["yes", "no"],
+        "chary_confidence": [0.8, 0.7999],
+        "chary_p_no": [0.1234, 0.6],
+        "chary_p_yes": [0.8766, 0.4],
+        "chary_accept": [True, False],
+    }
+
+
+def test_labels_that_occur_are_counted_the_most_frequent_first_then_by_name(trained):
+    found = []
+    for class_counts in ([0, 1], [2, 3], [3, 3]):
+        counts = RowCounts(trained)
+        counts.class_counts = np.array(class_counts)
+        found.append(list(counts.labels.items()))
+    assert found == [[("yes", 1)], [("yes", 3), ("no", 2)], [("no", 3), ("yes", 3)]]
+    both = RowCounts(trained)
+    both.add(counts)
+    both.add(counts)
+    assert both.labels == {"no": 6, "yes": 6}
+
+
+def test_blocks_have_fewer_rows_where_there_are_many_features(trained, rows, monkeypatch):
+    n_features = trained[0].transform(rows(5)).shape[1]
+    assert block_rows(trained) == min(2**15, 2**20 // n_features)
+    for n_numbers, n_rows in ((n_features - 1, 1), (3 * n_features + 1, 3), (10**9, 2**15)):
+        monkeypatch.setattr(score, "_BLOCK_NUMBERS", n_numbers)
+        assert block_rows(trained) == n_rows
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.001, 1.001])
+def test_a_threshold_is_from_0_to_1(predict, threshold):
+    if threshold in (0, 1):
+        assert Predictor(predict.data, threshold=threshold).threshold == threshold
+        return
+    with pytest.raises(TableError, match="is not a confidence"):
+        Predictor(predict.data, threshold=threshold)
 
 
 def test_a_table_model_without_self_training_predicts_too(tmp_path):
@@ -208,6 +256,12 @@ def test_every_class_has_a_column_of_its_own_with_nothing_invisible_in_its_name(
     assert all(
         name.startswith("chary_p_") and name.isprintable() and len(name) < 80 for name in names
     )
+
+
+def test_names_that_look_alike_are_numbered():
+    assert probability_names(["ab" * 40 + end for end in "abc"])[1:] == [
+        f"{probability_names(['ab' * 40])[0]} ({number})" for number in (2, 3)
+    ]
 
 
 def test_no_column_of_the_tables_own_is_replaced():

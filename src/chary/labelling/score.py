@@ -66,7 +66,8 @@ class RowCounts:
         """Number of rows with each label that occurs: the most frequent first, then by name."""
         counts = zip(self.classes, self.class_counts.tolist(), strict=True)
         occurring = [(name, n) for name, n in counts if n > 0]
-        return dict(sorted(occurring, key=lambda item: (-item[1], item[0])))
+        # Classes come in the order of their names, which sorting keeps among equal counts.
+        return dict(sorted(occurring, key=lambda item: -item[1]))
 
     def refuse(self, name: str | None = None) -> None:
         """Refuse a table with a column that the model cannot read."""
