@@ -17,6 +17,7 @@ from studies.orderings import ORDERINGS
 from studies.paper import PAPER
 from studies.peers import PEERS
 from studies.priors import PRIORS
+from studies.real_tables import REAL_TABLES
 from studies.results import import_results, results_of, to_csv, to_markdown, write_report
 from studies.runner import run
 from studies.store import Store
@@ -45,7 +46,7 @@ __all__ = [
     "write_report",
 ]
 
-_OF_TABLES = (TABLES, TABLES_PAPER)
+_OF_TABLES = (TABLES, TABLES_PAPER, REAL_TABLES)
 _ALL = (*PAPER, PEERS, *PRIORS, AUDIT, ORDERINGS, *_OF_TABLES)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.

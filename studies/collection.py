@@ -26,9 +26,12 @@ from chary.tables import Table, open_source
 from chary.tables.target import read_target
 from studies import datasets
 from studies.datasets import DataFacts, DatasetError, Source
-from studies.study import Cell, Shared, Task, train_test_rows
+from studies.study import ALL, Cell, Shared, Task, train_test_rows
 
+# Rows without a label that are learned from and scored where all rows would take too long.
+_ROWS = 2_000
 RANDOM, GROUP, COLUMN = WAYS = ("random", "group", "column")
+PAPER_WAYS = ("iid", "ssb")
 
 
 @dataclass(frozen=True)
@@ -302,3 +305,55 @@ def paper_draw(cell: Cell) -> Draw:
     test_features = prepared.preparation.transform(frame[test].drop("y"))
     test_rows = Scored(test_features, truth[test], None)
     return Draw(cell, prepared.X, truth[train], classes, task.labeled, test=test_rows)
+
+
+def part_of_table(cell: Cell) -> Draw:
+    """A table, or the training rows of a data set of the paper; at most 2,000 have no label."""
+    whole = _training_rows(cell) if cell.dataset in ALL else table_draw(cell)
+    assert whole.table is not None
+    rng = np.random.default_rng([cell.seed, 8])
+    others = rng.permutation(np.flatnonzero(~whole.labeled))[:_ROWS]
+    rows = np.sort(np.concatenate([np.flatnonzero(whole.labeled), others]))
+    X = whole.X[rows]
+    truth = whole.truth[rows]
+    table = whole.table._replace(frame=whole.table.frame[rows], codes=truth, X=X)
+    return Draw(cell, X, truth, whole.classes, whole.labeled[rows], table)
+
+
+def _training_rows(cell: Cell) -> Draw:
+    """The training rows of a data set of the paper as a table; nothing is prepared."""
+    task = Task(cell)
+    data = datasets.load(cell.dataset)
+    train = train_test_rows(data.y, task._seed(0))[0]
+    X = data.X[train]
+    classes, truth = np.unique(data.y[train].astype(str), return_inverse=True)
+    frame = pl.DataFrame({f"x{j}": column for j, column in enumerate(X.T)})
+    facts = TableFacts(cell.dataset, "y", cell.n_labeled, "", "", "", "")
+    table = RealTable(facts, frame.with_columns(y=pl.Series(classes[truth])), classes, truth, X)
+    return Draw(cell, X, truth, classes, task.labeled, table)
+
+
+def is_possible(cell: Cell) -> bool:
+    """Tell whether labels are drawn so in this data set: the paper's have their own two ways."""
+    if cell.dataset in ALL:
+        return cell.labeling in PAPER_WAYS
+    return cell.labeling in WAYS and possible(cell)
+
+
+def collection_of(dataset: str) -> str:
+    """Name the collection that a data set is of."""
+    if dataset in ALL:
+        return "the paper's"
+    return "tables 2" if dataset in SECOND else "tables 1"
+
+
+def _source_of(name: str) -> Source:
+    return datasets.SOURCE if name in ALL else SOURCE
+
+
+def _absent_of_any(names: list[str]) -> list[str]:
+    return [name for name in names if _source_of(name).absent([name])]
+
+
+# Of tables and of the paper's data sets.
+ANY_SOURCE = Source(lambda name: _source_of(name).facts(name), _absent_of_any, "digits")

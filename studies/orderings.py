@@ -12,8 +12,18 @@ from scipy.stats import rankdata
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.method import confidence_auroc, t_similarity
-from studies import collection, datasets
-from studies.collection import Draw, paper_draw, table_draw
+from studies.collection import (
+    ANY_SOURCE,
+    NAMES,
+    PAPER_WAYS,
+    SECOND,
+    WAYS,
+    Draw,
+    collection_of,
+    is_possible,
+    paper_draw,
+    table_draw,
+)
 from studies.findings import signed
 from studies.results import summarize
 from studies.study import ALL, Cell, Method, Results, Study, TextTable
@@ -99,20 +109,10 @@ def _means(
     """(method, collection, labelling) -> score -> data set -> mean AUROC over seeds, in percent."""
     found: dict[Any, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for line in summarize(study, results):
-        found[line.method, _collection(line.dataset), line.labeling][line.metric][line.dataset] = (
-            line.mean
-        )
+        found[line.method, collection_of(line.dataset), line.labeling][line.metric][
+            line.dataset
+        ] = line.mean
     return found
-
-
-def _collection(dataset: str) -> str:
-    return (
-        "the paper's"
-        if dataset in ALL
-        else "tables 2"
-        if dataset in collection.SECOND
-        else "tables 1"
-    )
 
 
 def by_score(study: Study, results: Results) -> TextTable:
@@ -165,9 +165,9 @@ def wanted(cell: Cell) -> bool:
     Variants of the network are run on the paper's sets alone, the mixture with few labels on one
     seed.
     """
-    of_paper = cell.dataset in ALL
-    if of_paper != (cell.labeling in ("iid", "ssb")) or not (of_paper or collection.possible(cell)):
+    if not is_possible(cell):
         return False
+    of_paper = cell.dataset in ALL
     if cell.method == "mixture-quarter":
         return cell.seed == 0 and cell.dataset not in ("mnist", "coil20")
     return of_paper or cell.method in ("mixture", "network")
@@ -177,19 +177,11 @@ def _task(cell: Cell) -> Draw:
     return paper_draw(cell) if cell.dataset in ALL else table_draw(cell)
 
 
-def _absent(names: list[str]) -> list[str]:
-    return [
-        name
-        for name in names
-        if (datasets.SOURCE if name in ALL else collection.SOURCE).absent([name])
-    ]
-
-
 ORDERINGS = Study(
     "orderings",
     "Orders of right and wrong labels: T-similarity, probability, and both together",
-    (*ALL, *collection.NAMES, *collection.SECOND),
-    labelings=("iid", "ssb", "random", "group", "column"),
+    (*ALL, *NAMES, *SECOND),
+    labelings=(*PAPER_WAYS, *WAYS),
     methods={
         "mixture": Method(ensemble, {"kind": "mixture"}, "mixture"),
         "mixture-quarter": Method(
@@ -219,10 +211,6 @@ ORDERINGS = Study(
     caption="AUROC of T-similarity",
     tables=(by_score,),
     conclude=(against_both,),
-    source=datasets.Source(
-        lambda name: (datasets.SOURCE if name in ALL else collection.SOURCE).facts(name),
-        _absent,
-        "digits",
-    ),
+    source=ANY_SOURCE,
     only=wanted,
 )

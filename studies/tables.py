@@ -199,7 +199,7 @@ def self_training(draw: Draw) -> Labelled:
     labels, scored = draw.labels(draw.audited(0)), draw.scored(draw.audited(0))
     rows = np.concatenate([np.flatnonzero(labels.labeled), _pool(draw)])
     model = SelfTrainingClassifier(_logistic(draw.seed)).fit(draw.X[rows], labels.codes[rows])
-    return _answer(model, labels.classes, draw, scored, scored.X, start)
+    return answer(model, labels.classes, draw, scored, scored.X, start)
 
 
 def importance_weighted(draw: Draw) -> Labelled:
@@ -220,7 +220,7 @@ def importance_weighted(draw: Draw) -> Labelled:
 
     weights = np.clip(odds / odds.mean(), _LEAST_WEIGHT, _MOST_WEIGHT)
     model = _logistic(draw.seed).fit(X, labels.codes[labelled_rows], weights)
-    return _answer(model, labels.classes, draw, scored, scored.X, start)
+    return answer(model, labels.classes, draw, scored, scored.X, start)
 
 
 def _logistic(seed: int) -> Any:
@@ -249,7 +249,7 @@ def _labelled_by(model: Any, draw: Draw, X: NDArray[Any], more: NDArray[np.intp]
     start = process_time()
     labels, scored = draw.labels(more), draw.scored(more)
     model.fit(X[labels.labeled], labels.codes[labels.labeled])
-    return _answer(
+    return answer(
         model,
         labels.classes,
         draw,
@@ -259,7 +259,7 @@ def _labelled_by(model: Any, draw: Draw, X: NDArray[Any], more: NDArray[np.intp]
     )
 
 
-def _answer(
+def answer(
     model: Any, classes: NDArray[Any], draw: Draw, scored: Scored, X: NDArray[Any], start: float
 ) -> Labelled:
     """The most probable class of each row, and its probability."""

@@ -14,15 +14,18 @@ from studies.collection import (
     COLLECTION,
     TableFacts,
     absent,
+    collection_of,
     find_table,
     labelled_rows,
     load_table,
     ordinal_codes,
     paper_draw,
+    part_of_table,
     possible,
     table_draw,
 )
 from studies.datasets import DatasetError
+from studies.orderings import ORDERINGS
 from studies.study import Task
 from studies.tables import TABLES, TABLES_PAPER
 
@@ -226,3 +229,15 @@ def test_the_paper_s_sets_are_split_and_labelled_as_there(blobs):
     # Numbers are standardised by either.
     np.testing.assert_allclose(draw.X, task.X, atol=1e-6)
     np.testing.assert_allclose(scored.X, task.X_test, atol=1e-6)
+
+
+def test_a_data_set_of_the_paper_is_a_table_with_its_draw():
+    cell = next(c for c in ORDERINGS.cells(["digits"], 1) if c.labeling == "ssb")
+    task, part = Task(cell), part_of_table(cell)
+    assert len(part.X) == len(task.X)  # all of them: there are fewer than 2,000
+    assert (part.labeled == task.labeled).all()
+    assert (part.classes[part.truth].astype(int) == task.y_true).all()
+    read = read_target(part.hidden(), "y").labels
+    assert (read.labeled == task.labeled).all()
+    assert collection_of("digits") == "the paper's"
+    assert {c.labeling for c in ORDERINGS.cells(["digits"], 1)} == {"iid", "ssb"}
