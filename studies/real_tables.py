@@ -213,7 +213,7 @@ def _answer(gains: Gains) -> str:
 
 REAL_TABLES = Study(
     "real-tables",
-    "Does the paper's idea help on real tables? Self-training of its network and of the mixture",
+    "The paper's idea on real tables: self-training of its network and of the mixture",
     (*NAMES, *SECOND),
     labelings=WAYS,
     methods=_METHODS,

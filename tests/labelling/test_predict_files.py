@@ -176,7 +176,7 @@ def test_row_groups_of_long_rows_are_smaller(monkeypatch):
     # 64 MiB in a group, whatever the number of rows that it is reckoned from.
     for n_rows in (2, 8):
         assert of_cells(n_rows, 1 << 20) == pytest.approx(64, abs=1)
-    monkeypatch.setattr(predict_files, "_GROUP_BYTES", 100)
+    monkeypatch.setattr(predict_files, "_MAX_GROUP_BYTES", 100)
     assert of_cells(2, 1_000) == 1
 
 
