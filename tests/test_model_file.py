@@ -28,6 +28,7 @@ from chary import (
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
+    KBest,
     MixedEnsembleClassifier,
     RisingShare,
     SelfTrainingClassifier,
@@ -101,6 +102,7 @@ def test_a_classifier_predicts_the_same_bits(tmp_path, kind, params):
     [
         None,
         FixedThreshold(),
+        KBest(7),
         Curriculum(0.3, rescore=True),
         TransductiveBound(index="mixed"),
         RisingShare(),

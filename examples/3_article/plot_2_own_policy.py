@@ -2,11 +2,10 @@
 Your own policy
 ===============
 
-Self-training takes in its own labels in rounds; a policy says which. A policy is an object with two
-members: ``rescore`` (may a row that was taken in be given back?) and ``accept``, which sees a round
-and answers with a ``Decision``. Here each class gives the surest third of its rows, so that no
-class is crowded out. **It stands between the paper's curriculum, which takes in all rows soon, and
-a fixed threshold, which takes hardly any.**
+Self-training takes in its own labels in rounds; a policy says which. A policy is an object with
+``accept``, which sees a round and answers with a boolean for each row. Here each class gives the
+surest third of its rows, so that no class is crowded out. **It stands between the paper's
+curriculum, which takes in all rows soon, and a fixed threshold, which takes hardly any.**
 """
 
 import matplotlib.pyplot as plt
@@ -14,12 +13,10 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import chary
-from chary.method import Decision, selection_biased
+from chary.method import selection_biased
 
 
 class BestOfEachClass:
-    rescore = False  # once taken in, a row stays
-
     def __init__(self, share):
         self.share = share
 
@@ -30,12 +27,13 @@ class BestOfEachClass:
             accepted |= of_class & (
                 round.confidence >= np.quantile(round.confidence[of_class], 1 - self.share)
             )
-        return Decision(accepted, {"share": self.share})
+        return accepted
 
 
 # %%
 # A ``Round`` has ``confidence`` (n,), ``class_confidence`` (n, C), ``prediction`` (n,),
-# ``posterior`` (n, C) and its ``number``. All policies start from the same first fit.
+# ``posterior`` (n, C) and its ``number``; and the ``model``, all rows ``X``, their ``labels`` and
+# the pool's ``rows``. All policies start from the same first fit.
 
 X, truth = load_digits(return_X_y=True)
 X = X / 16

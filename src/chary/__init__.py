@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from chary.method.held_out import LabeledStratifiedKFold
     from chary.method.linear import LinearDiverseEnsemble
     from chary.method.mixture import MixedEnsembleClassifier
-    from chary.method.policies import Curriculum, FixedThreshold, RisingShare, TransductiveBound
+    from chary.method.policies import (
+        Curriculum,
+        FixedThreshold,
+        KBest,
+        RisingShare,
+        TransductiveBound,
+    )
     from chary.method.self_training import SelfTrainingClassifier
 
 __version__ = "0.1.0"
@@ -39,6 +45,7 @@ __all__ = [
     "Curriculum",
     "DiverseEnsembleClassifier",
     "FixedThreshold",
+    "KBest",
     "LabeledStratifiedKFold",
     "LinearDiverseEnsemble",
     "MixedEnsembleClassifier",
@@ -63,7 +70,13 @@ _HOMES = {
     "method.mixture": ("MixedEnsembleClassifier",),
     "method.held_out": ("LabeledStratifiedKFold",),
     "method.self_training": ("SelfTrainingClassifier",),
-    "method.policies": ("Curriculum", "FixedThreshold", "RisingShare", "TransductiveBound"),
+    "method.policies": (
+        "Curriculum",
+        "FixedThreshold",
+        "KBest",
+        "RisingShare",
+        "TransductiveBound",
+    ),
     "api": ("diagnose", "draw_rows", "explain", "judge", "label", "load", "predictor"),
 }
 

@@ -25,6 +25,13 @@ from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as n_threa
 # Parameters are refused in scikit-learn's own words.
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+# Metadata routing, as scikit-learn's own meta-estimators do it.
+from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+
+# Arguments of ``fit`` for some of the rows.
+from sklearn.utils.validation import _check_method_params as check_method_params
+
 # Weights that are None, one number, or one for each row.
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
@@ -36,10 +43,13 @@ __all__ = [
     "Nodes",
     "StrOptions",
     "boosting_nodes",
+    "check_method_params",
     "check_sample_weight",
     "compiled_boosting_tree",
     "compiled_forest_tree",
     "forest_nodes",
+    "raise_for_params",
+    "routing_enabled",
     "safe_indexing",
 ]
 

@@ -8,10 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from chary.method.policies import Curriculum, FixedThreshold, RisingShare, Round, TransductiveBound
+from chary.method.policies import (
+    Curriculum,
+    FixedThreshold,
+    KBest,
+    RisingShare,
+    Round,
+    TransductiveBound,
+)
 
 POLICIES = [
     FixedThreshold(0.5),
+    KBest(3),
     Curriculum(),
     Curriculum(0.3, rescore=True),
     RisingShare(0.4, 0.4),
@@ -254,6 +262,7 @@ def test_bad_parameters_are_refused_in_the_words_of_scikit_learn():
         (lambda: FixedThreshold("high"), "'threshold' parameter of FixedThreshold must be a float"),
         (lambda: FixedThreshold(float("nan")), "Got nan"),
         (lambda: FixedThreshold(float("inf")), "Got inf"),
+        (lambda: KBest(0), r"'k' .* in the range \[1, inf\). Got 0"),
         (lambda: Curriculum(0), r"'step' .* in the range \(0.0, 1.0\]. Got 0 instead"),
         (lambda: Curriculum(rescore="no"), "'rescore' .* Got 'no'"),
         (

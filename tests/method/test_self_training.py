@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 import sklearn.semi_supervised
 from scipy.sparse import coo_matrix
 from sklearn.base import BaseEstimator, clone
@@ -27,6 +28,7 @@ from chary import (
     Curriculum,
     DiverseEnsembleClassifier,
     FixedThreshold,
+    KBest,
     LabeledStratifiedKFold,
     RisingShare,
     SelfTrainingClassifier,
@@ -452,6 +454,124 @@ def test_balanced_weights_of_accepted_rows_that_weigh_nothing():
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-3)
 
 
+# --- As scikit-learn's class ----------------------------------------------------------------------
+
+
+def test_a_classifier_without_members_is_trusted_by_its_largest_probability_and_that_is_said():
+    plain = SelfTrainingClassifier(logistic, confidence="max_probability").fit(X, y)
+    model = SelfTrainingClassifier(make_pipeline(StandardScaler(with_std=False), logistic))
+    with pytest.warns(UserWarning, match="LogisticRegression has no members .* largest class prob"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.transduction_, plain.transduction_)
+    np.testing.assert_allclose(
+        model.predict_confidence(X), model.predict_proba(X).max(axis=1), rtol=1e-12
+    )
+    assert not hasattr(model, "predict_head_proba")
+    assert hasattr(SelfTrainingClassifier(RandomForestClassifier()), "predict_head_proba")
+    assert model.n_iter_ == model.n_rounds_ > 0
+
+    shares = SelfTrainingClassifier(logistic, confidence="t_share")
+    with pytest.raises(ValueError, match="LogisticRegression has none"):
+        shares.fit(X, y)
+
+
+def test_k_best_agrees_with_scikit_learn():
+    rows, labels = load_breast_cancer(return_X_y=True)
+    rows = StandardScaler().fit_transform(rows)
+    partly = np.where(np.random.default_rng(0).random(len(labels)) < 0.1, labels, -1)
+    theirs = sklearn.semi_supervised.SelfTrainingClassifier(
+        logistic, criterion="k_best", k_best=20, max_iter=4
+    ).fit(rows, partly)
+    ours = SelfTrainingClassifier(
+        logistic, policy=KBest(20), confidence="max_probability", max_rounds=4
+    ).fit(rows, partly)
+    assert np.bincount(ours.labeled_iter_[ours.labeled_iter_ > 0]).tolist() == [0, 20, 20, 20, 20]
+    np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)
+    np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
+    assert ours.n_iter_ == theirs.n_iter_
+
+
+def test_a_policy_may_be_one_method_that_returns_a_mask():
+    class Own:
+        def accept(self, round):
+            return round.confidence >= np.sort(round.confidence)[-3]
+
+    model = SelfTrainingClassifier(logistic, policy=Own(), confidence="softmax", max_rounds=2)
+    theirs = fit_recorded(Recorder())
+    np.testing.assert_array_equal(model.fit(X, y).labeled_iter_, theirs.labeled_iter_)
+    assert [record["used"] for record in model.history_] == [{}, {}]
+
+
+def test_a_round_shows_the_rows_the_labels_and_the_model():
+    recorder = Recorder()
+    model = fit_recorded(recorder)
+    known = y.copy()
+    for round in recorder.rounds:
+        np.testing.assert_array_equal(round.rows, np.flatnonzero(known == -1))
+        np.testing.assert_array_equal(round.labels, known)
+        np.testing.assert_array_equal(
+            round.model.predict_proba(round.X[round.rows]), round.class_confidence
+        )
+        accepted = model.labeled_iter_ == round.number
+        known[accepted] = model.transduction_[accepted]
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+class Listener(LogisticRegression):
+    """Remembers what its last fit was given."""
+
+    seen: tuple
+
+    def fit(self, X, y, sample_weight=None, site=None, note=None):
+        Listener.seen = X[:, 0].copy(), sample_weight, site, note
+        return super().fit(X, y, sample_weight)
+
+
+def test_metadata_reaches_the_classifier_with_its_rows(routing):
+    tagged = X.copy()
+    tagged[:, 0] = np.arange(150)
+    rows = np.arange(150)
+    listener = Listener(max_iter=1000).set_fit_request(sample_weight="w", site=True, note=True)
+    as_they_are = StandardScaler(with_mean=False, with_std=False)
+    for base in [listener, make_pipeline(as_they_are, listener)]:
+        model = SelfTrainingClassifier(
+            base, confidence="softmax", max_rounds=2, max_pool=60, random_state=0
+        )
+        model.fit(tagged, y, w=rows / 150, site=rows + 1000, note="kept as it is")
+        first_column, weights, site, note = Listener.seen
+        assert (y != -1).sum() < len(first_column) < 150
+        np.testing.assert_allclose(weights, first_column / 150)
+        np.testing.assert_array_equal(site, first_column + 1000)
+        assert note == "kept as it is"
+
+
+def test_metadata_is_passed_on_by_a_search(routing):
+    listener = Listener(max_iter=1000).set_fit_request(sample_weight=True)
+    model = SelfTrainingClassifier(listener, confidence="softmax", max_rounds=1)
+    model.set_score_request(sample_weight=True)
+    weights = np.where(y_true == 2, 0.5, 1.0)
+    search = GridSearchCV(model, {"policy__step": [0.2]}, cv=LabeledStratifiedKFold(2))
+    search.fit(X, y, sample_weight=weights)
+    assert set(Listener.seen[1]) == {0.5, 1.0}
+
+
+def test_metadata_that_nobody_asked_for_is_refused_in_scikit_learns_words(routing):
+    model = SelfTrainingClassifier(Listener(), confidence="softmax")
+    with pytest.raises(ValueError, match=r"\[sample_weight\] are passed but are not explicitly"):
+        model.fit(X, y, sample_weight=np.ones(150))
+
+
+def test_metadata_without_routing_is_refused_in_scikit_learns_words():
+    model = SelfTrainingClassifier(Listener(), confidence="softmax")
+    with pytest.raises(ValueError, match="only supported if enable_metadata_routing=True"):
+        model.fit(X, y, site=np.ones(150))
+
+
 # --- Parameters of the policy ---------------------------------------------------------------------
 
 
@@ -486,6 +606,19 @@ def test_get_params_tells_those_of_the_policy_and_a_clone_has_them():
 def test_a_policy_and_its_parameter_can_be_set_together():
     model = SelfTrainingClassifier(policy=Curriculum())
     assert model.set_params(policy__step=0.3, policy=Curriculum(0.9)).policy == Curriculum(0.3)
+
+
+def test_parameters_of_the_default_policy_and_classifier_can_be_set():
+    search = GridSearchCV(
+        SelfTrainingClassifier(logistic, confidence="softmax", max_rounds=1),
+        {"policy__step": [0.2, 0.4]},
+        cv=LabeledStratifiedKFold(2),
+    ).fit(X, y)
+    assert search.best_estimator_.policy == Curriculum(search.best_params_["policy__step"])
+    untouched = SelfTrainingClassifier()
+    changed = clone(untouched).set_params(estimator__n_steps=7, policy__rescore=True)
+    assert (changed.estimator.n_steps, changed.policy) == (7, Curriculum(rescore=True))
+    assert (untouched.estimator, untouched.policy) == (None, None)
 
 
 def test_an_unknown_parameter_is_refused_as_scikit_learn_does():
@@ -628,21 +761,28 @@ def test_the_class_share_of_the_members_can_rule_the_rounds():
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda mask: mask.astype(int), np.flatnonzero, lambda mask: mask.tolist()]
+    "wrong",
+    [
+        lambda mask: mask.astype(int),
+        np.flatnonzero,
+        lambda mask: mask.tolist(),
+        lambda mask: np.column_stack([mask, mask]),
+        lambda mask: None,
+    ],
 )
 def test_a_policy_that_gives_no_mask_is_refused(wrong):
     class Own:
-        rescore = False
-
         def accept(self, round):
-            return Decision(wrong(round.confidence > 0.5), {})
+            return wrong(round.confidence > 0.5)
 
-    X, y = load_iris(return_X_y=True)
-    y = np.where(np.arange(len(y)) % 10 == 0, y, -1)
-    with pytest.raises(ValueError, match="a boolean array, one for each row"):
-        SelfTrainingClassifier(
-            LogisticRegression(), policy=Own(), confidence="max_probability"
-        ).fit(X, y)
+    class InADecision(Own):
+        def accept(self, round):
+            return Decision(super().accept(round), {})
+
+    for policy in [Own(), InADecision()]:
+        model = SelfTrainingClassifier(logistic, policy=policy, confidence="max_probability")
+        with pytest.raises(ValueError, match="a boolean array, one for each row"):
+            model.fit(X, y)
 
 
 def test_a_confidence_that_is_no_number_is_refused():
@@ -702,3 +842,41 @@ def test_members_in_another_order_of_axes_are_refused():
 
     with pytest.raises(ValueError, match="a boolean array, one for each row"):
         SelfTrainingClassifier(MembersFirst(10, random_state=0)).fit(X, y)
+
+
+def test_an_own_ensemble_may_ask_for_the_unlabelled_rows():
+    """The protocol of docs/how-to/own-classifier.md: names are all that counts."""
+
+    class Own(BaseEstimator):
+        def __init__(self, unlabeled=-1):
+            self.unlabeled = unlabeled
+
+        def fit(self, X, y):
+            assert self.unlabeled is None
+            is_given = np.array([label is not None for label in y])
+            self.n_rows_seen_ = len(X), is_given.sum()
+            self.classes_ = np.unique(y[is_given].astype(str))
+            means = [X[is_given & (y == label)].mean(axis=0) for label in self.classes_]
+            self.means_ = np.stack(means)  # (C, d)
+            return self
+
+        def predict_joint_proba(self, X):
+            near = np.exp(-np.abs(X[:, None] - self.means_))  # (n, C, d)
+            heads = (near / near.sum(axis=1, keepdims=True)).transpose(0, 2, 1)  # (n, M, C)
+            return heads.mean(axis=1), heads
+
+        def predict_proba(self, X):
+            return self.predict_joint_proba(X)[0]
+
+        def predict_head_proba(self, X):
+            return self.predict_joint_proba(X)[1]
+
+        def predict(self, X):
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    names = np.where(y == -1, None, np.array(list("abc"), dtype=object)[y])
+    model = SelfTrainingClassifier(Own(), max_rounds=1).fit(X, names)
+    assert model.estimator_.n_rows_seen_ == (150, (model.labeled_iter_ >= 0).sum())
+    heads = model.predict_head_proba(X)
+    pairs = np.einsum("nmc,nkc->n", heads, heads) - np.einsum("nmc,nmc->n", heads, heads)
+    np.testing.assert_allclose(model.predict_confidence(X), pairs / 12, rtol=1e-12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from chary._arrays import Array, Floats, Ints
-from chary._sklearn import check_sample_weight, safe_indexing
+from chary._sklearn import (
+    check_method_params,
+    check_sample_weight,
+    routing_enabled,
+    safe_indexing,
+)
 from chary.method.labels import Labels, decode, encode
 
 # Rows that are scored at a time, so that intermediate results stay small.
@@ -33,6 +38,7 @@ def fit_partly(
     labels: Labels,
     sample_weight: Floats | None = None,
     start_from: Any = None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> Any:
     """Fit a classifier in place on partly labelled rows, and hand it back.
 
@@ -48,15 +54,23 @@ def fit_partly(
     start_from : fitted classifier, default=None
         For a classifier whose ``fit`` takes it. A Pipeline passes it, and the weights, to its last
         step.
+    metadata : mapping, default=None
+        Further arguments of ``fit``, which scikit-learn's metadata routing has assigned to it. An
+        array with an entry for each row is cut to the rows that are used.
     """
     last = last_step(estimator)
-    if sample_weight is not None and not has_fit_parameter(last, "sample_weight"):
+    # With metadata routing, the steps of a Pipeline say by themselves who takes weights.
+    is_routed_pipeline = isinstance(estimator, Pipeline) and routing_enabled()
+    takes_weights = is_routed_pipeline or has_fit_parameter(last, "sample_weight")
+    if sample_weight is not None and not takes_weights:
         raise ValueError(
             f"{type(last).__name__} takes no sample_weight in fit; "
             "leave sample_weight and balance_weights out, or choose a classifier that does."
         )
+    params = dict(metadata or {})
     if not takes_unlabeled(estimator) and not labels.labeled.all():
         rows = np.flatnonzero(labels.labeled)
+        params = check_method_params(X, params, indices=rows)
         X = safe_indexing(X, rows)
         labels = labels.subset(rows)
         if sample_weight is not None:
@@ -67,11 +81,11 @@ def fit_partly(
     if takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary."):
         y = labels
 
-    # A Pipeline passes the parameter step__name on to that step.
+    # A Pipeline passes the parameter step__name on to that step; with metadata routing, its steps
+    # request parameters by their plain names.
     prefix = ""
-    if isinstance(estimator, Pipeline):
+    if isinstance(estimator, Pipeline) and not is_routed_pipeline:
         prefix = f"{estimator.steps[-1][0]}__"
-    params = {}
     if sample_weight is not None:
         params[f"{prefix}sample_weight"] = sample_weight
     if start_from is not None:
@@ -153,6 +167,12 @@ def predict_scores(classifier: Any, X: Any) -> tuple[Floats, Floats]:
     return classifier.predict_proba(X), classifier.predict_confidence(X)
 
 
+def has_members(model: Any) -> bool:
+    """Tell whether ``member_probabilities`` finds members in a classifier or its last step."""
+    last = last_step(model)
+    return hasattr(last, "predict_head_proba") or isinstance(last, _ENSEMBLES)
+
+
 def member_probabilities(model: Any, X: Any) -> Floats:
     """Predict class probabilities (n, M, C) by each member of a fitted ensemble.
 
@@ -169,7 +189,7 @@ def member_probabilities(model: Any, X: Any) -> Floats:
         return member_probabilities(model[-1], X)
     if hasattr(model, "predict_head_proba"):
         return model.predict_head_proba(X)
-    if not isinstance(model, _ENSEMBLES):
+    if not has_members(model):
         raise ValueError(
             f"T-similarity compares the members of an ensemble, and {type(model).__name__} has "
             "none; pass confidence='max_probability', or an ensemble such as "

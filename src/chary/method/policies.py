@@ -1,8 +1,8 @@
 """Policies: which labels of a round of self-training to accept.
 
-A policy is an object with one method, ``accept``. None of the policies here looks at the order of
-the rows: rows tied at the threshold are accepted together. (Only ``max_rows`` chooses among rows,
-and rows equal in all scores are interchangeable.)
+A policy is an object with one method, ``accept``, that returns a boolean for each row. None of the
+policies here looks at the order of the rows: rows tied at the threshold are accepted together.
+(Only ``max_rows`` chooses among rows, and rows equal in all scores are interchangeable.)
 """
 
 from __future__ import annotations
@@ -38,6 +38,14 @@ class Round(NamedTuple):
     posterior: Array
     #: t = 1, 2, ...
     number: int
+    #: the classifier of this round, fitted
+    model: Any = None
+    #: (N, ...) all rows that take part, as they were given to ``fit``
+    X: Any = None
+    #: (N,) index into ``model.classes_`` for each of them, given or accepted; -1 without a label
+    labels: Ints | None = None
+    #: (n,) numbers of the pool's rows in ``X``
+    rows: Ints | None = None
 
 
 class Decision(NamedTuple):
@@ -50,14 +58,15 @@ class Decision(NamedTuple):
 
 
 class Policy(Protocol):
-    """Anything with these two members can be the policy of a self-training loop."""
+    """Anything with ``accept`` can be the policy of a self-training loop.
 
-    @property
-    def rescore(self) -> bool:
-        """Whether each round scores the whole pool anew and may withdraw labels."""
+    Two attributes are optional. With ``rescore = True`` each round scores the whole pool anew and
+    may withdraw labels. With ``posterior = "initial"`` the rounds hold the class probabilities of
+    the first model in place of the present one's.
+    """
 
-    def accept(self, round: Round) -> Decision:
-        """Decide which rows of the pool to accept in a ``round``."""
+    def accept(self, round: Round) -> Decision | Mask:
+        """Return a boolean for each row of the pool of a ``round``, alone or in a Decision."""
 
 
 class _Checked(BaseEstimator):
@@ -95,6 +104,33 @@ class FixedThreshold(_Checked):
         # NumPy compares a Python float in the precision of the array.
         threshold = float(self.threshold)
         return Decision(round.confidence >= threshold, {"threshold": threshold})
+
+
+@dataclass
+class KBest(_Checked):
+    """Accept the ``k`` most confident rows of each round.
+
+    That is ``criterion="k_best"`` of scikit-learn's class. Rows tied with the last of them are
+    accepted too.
+
+    Parameters
+    ----------
+    k : int >= 1, default=10
+    """
+
+    k: int = 10
+    rescore = False
+
+    _parameter_constraints: ClassVar = {"k": [_COUNT]}
+
+    def accept(self, round: Round) -> Decision:
+        """Accept the ``k`` most confident rows of a ``round``."""
+        confidence = np.asarray(round.confidence)
+        k = min(self.k, len(confidence))
+        threshold = math.inf
+        if k > 0:
+            threshold = float(np.partition(confidence, -k)[-k])
+        return Decision(confidence >= threshold, {"threshold": threshold})
 
 
 @dataclass
@@ -277,7 +313,7 @@ class TransductiveBound(_Checked):
 
 
 # All policies, simplest first: what a model file may hold.
-POLICIES = (FixedThreshold, Curriculum, TransductiveBound, RisingShare)
+POLICIES = (FixedThreshold, KBest, Curriculum, TransductiveBound, RisingShare)
 
 
 def _thin_out(accepted: Mask, round: Round, max_rows: int) -> Mask:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -12,10 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, assert_all_finite, get_tags, indexable
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from chary._arrays import Array, Floats, Ints, Mask
-from chary._sklearn import HasMethods, Interval, StrOptions, check_sample_weight, safe_indexing
+from chary._sklearn import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_method_params,
+    check_sample_weight,
+    raise_for_params,
+    routing_enabled,
+    safe_indexing,
+)
 from chary.method.confidence import (
     CONFIDENCES_BY_NAME,
     MEMBER_CONFIDENCES,
@@ -26,6 +43,7 @@ from chary.method.confidence import (
 from chary.method.diverse import DiverseEnsembleClassifier
 from chary.method.estimators import (
     fit_partly,
+    has_members,
     in_blocks_of_rows,
     last_step,
     log_of,
@@ -36,8 +54,13 @@ from chary.method.estimators import (
     takes_unlabeled,
 )
 from chary.method.labels import Labels, decode, encode
-from chary.method.policies import Curriculum, Policy, Round
+from chary.method.policies import Curriculum, Decision, Policy, Round
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
+
+
+def _has_members(model: SelfTrainingClassifier) -> bool:
+    """Tell whether the classifier, fitted or not, has members."""
+    return has_members(getattr(model, "estimator_", model._base_estimator()))
 
 
 class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -61,7 +84,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ``Curriculum(step=0.4)``.
     confidence : str or callable, default="t_similarity"
         ``"t_similarity"``: agreement of the members of the classifier: the heads of a
-        ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier.
+        ``DiverseEnsembleClassifier``, or the members of a voting, bagging or forest classifier. If
+        the classifier has no members, the largest class probability stands in, with a warning.
         ``"t_share"``: the share of the predicted class in that agreement.
         One of ``chary.method.CONFIDENCES``, such as ``"max_probability"`` (also ``"softmax"``): of
         its class probabilities. A callable ``(fitted estimator, X) -> (n,)`` or class-wise
@@ -112,7 +136,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         What is added to the log-probabilities of ``estimator_`` for ``class_prior`` and ``aim``;
         zeros without.
     n_rounds_ : int
-        Rounds that accepted something.
+        Rounds that accepted something; also ``n_iter_``, its name in scikit-learn.
     termination_condition_ : {"all_labeled", "no_change", "max_rounds"}
     history_ : list of dict, one for each round
         ``round``, ``n_pool``, ``n_accepted``, ``accepted`` (class -> count), ``mean_confidence``
@@ -137,6 +161,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     >>> [record["n_accepted"] for record in model.history_]
     [48, 21, 6]
     """
+
+    # The weights and the initial classifier are for the classifier, not for this class.
+    __metadata_request__fit = {"sample_weight": UNUSED, "initial": UNUSED}  # noqa: RUF012
 
     labeled_iter_: Ints
     confidence_: Floats
@@ -191,6 +218,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         sample_weight: ArrayLike | None = None,
         *,
         initial: Any = None,
+        **metadata: Any,
     ) -> SelfTrainingClassifier:
         """Label the unlabelled rows in rounds.
 
@@ -204,8 +232,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             Weights of the rows. An unlabelled row keeps its weight when its label is accepted.
         initial : fitted classifier, default=None
             Replaces the first fit, so that several policies can start from the same model.
+        **metadata : arrays with an entry for each row, or other values
+            With scikit-learn's metadata routing enabled: what ``estimator`` requests for its
+            ``fit``. It is given the entries of the rows that it is fitted on.
         """
         self._validate_params()
+        sample_weight, metadata = self._route_to_fit(sample_weight, metadata)
         (X,) = indexable(X)
         labels = encode(y, unlabeled=self.unlabeled)
         check_consistent_length(X, labels.codes)
@@ -219,7 +251,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self.class_prior_ = prior.shares
         data = _TrainingData(
-            X, labels, sample_weight, balance_weights=self.balance_weights, prior=prior
+            X,
+            labels,
+            sample_weight,
+            metadata,
+            balance_weights=self.balance_weights,
+            prior=prior,
         )
 
         # The aim moves boundaries after the rounds: labels to learn from should be the most
@@ -263,14 +300,16 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         if initial is None:
             initial = data.fit(template, codes)
         self._set_estimator(initial, data)
+        self._warn_without_members()
 
         pool = unlabeled_rows
+        rescores = getattr(policy, "rescore", False)
         initial_posterior = None
         for round_number in range(1, self.max_rounds + 1):
             if len(pool) == 0:
                 break
             start = perf_counter()
-            view = self._score_pool(data, pool, round_number)
+            view = self._score_pool(data, codes, pool, round_number)
 
             # ``TransductiveBound`` may need the class probabilities of the first model in every
             # round. Row numbers are sorted, so searchsorted finds the pool in ``unlabeled_rows``.
@@ -281,18 +320,14 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
                     posterior=initial_posterior[np.searchsorted(unlabeled_rows, pool)]
                 )
 
-            accepted, used = policy.accept(view)
-            if not _is_mask(accepted, len(pool)):
-                raise ValueError(
-                    f"The Decision of {policy!r} must hold a boolean array, one for each row."
-                )
+            accepted, used = _decide(policy, view)
             if not accepted.any():
                 self.termination_condition_ = "no_change"
                 break
 
             # A policy that rescores decides anew on every row, so earlier pseudo-labels are
             # withdrawn.
-            if policy.rescore:
+            if rescores:
                 codes[unlabeled_rows] = -1
                 self.labeled_iter_[unlabeled_rows] = -1
                 self.confidence_[unlabeled_rows] = np.nan
@@ -304,7 +339,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
             start_from = self.estimator_ if self.warm_start else None
             self._set_estimator(data.fit(template, codes, start_from), data)
-            if not policy.rescore or accepted.all():
+            if not rescores or accepted.all():
                 pool = pool[~accepted]
             self._record_round(view, accepted, used, perf_counter() - start)
 
@@ -313,7 +348,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         self.n_rounds_ = len(self.history_)
         return codes
 
-    def _score_pool(self, data: _TrainingData, pool: Ints, round_number: int) -> Round:
+    def _score_pool(self, data: _TrainingData, codes: Ints, pool: Ints, round_number: int) -> Round:
         """Score the rows of the pool with the present classifier."""
         scores = self._scores(safe_indexing(data.X, pool))
         return Round(
@@ -322,6 +357,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             prediction=scores.probs.argmax(axis=1),
             posterior=scores.probs,
             number=round_number,
+            model=self.estimator_,
+            X=data.X,
+            labels=codes.copy(),
+            rows=pool,
         )
 
     def _set_estimator(self, estimator: Any, data: _TrainingData) -> None:
@@ -380,8 +419,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         return self._with_class_bias(probabilities(self.estimator_, X))
 
+    @available_if(_has_members)  # type: ignore[untyped-decorator]
     def predict_head_proba(self, X: Any) -> Floats:
-        """Predict class probabilities (n, M, C) of the members of the classifier."""
+        """Predict class probabilities (n, M, C) of the members of the classifier, if it has any."""
         check_is_fitted(self)
         return self._with_class_bias(member_probabilities(self.estimator_, X))
 
@@ -404,8 +444,11 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             _check_own_confidence(confidence, probs)
             return scores_of(self._with_class_bias(probs), confidence)
 
-        if self.confidence not in MEMBER_CONFIDENCES:
-            return scores_of(self._with_class_bias(probabilities(estimator, X)), self.confidence)
+        confidence_name = self.confidence
+        if self._lacks_members:
+            confidence_name = "max_probability"
+        if confidence_name not in MEMBER_CONFIDENCES:
+            return scores_of(self._with_class_bias(probabilities(estimator, X)), confidence_name)
 
         # A network gives its prediction head and its diverse heads in one pass through the
         # backbone.
@@ -416,10 +459,26 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             member_probs = member_probabilities(estimator, X)
         return scores_of(
             self._with_class_bias(probs),
-            self.confidence,
+            confidence_name,
             self._with_class_bias(member_probs),
             getattr(last_step(estimator), "head_weights_", None),
         )
+
+    @property
+    def _lacks_members(self) -> bool:
+        """Whether T-similarity is asked of a classifier that has no members to compare."""
+        return self.confidence == "t_similarity" and not has_members(self.estimator_)
+
+    def _warn_without_members(self) -> None:
+        """Say that the largest probability stands in for T-similarity."""
+        if self._lacks_members:
+            warnings.warn(
+                f"{type(last_step(self.estimator_)).__name__} has no members whose agreement "
+                "(T-similarity) could be measured, so the confidence is the largest class "
+                "probability; pass confidence='max_probability' if that is meant, or an ensemble "
+                "such as DiverseEnsembleClassifier or RandomForestClassifier.",
+                stacklevel=4,
+            )
 
     @property
     def _moves_boundaries(self) -> bool:
@@ -433,6 +492,11 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return softmax(log_of(probs) + self.class_bias_)
 
     @property
+    def n_iter_(self) -> int:
+        """``n_rounds_`` by its name in scikit-learn's class."""
+        return self.n_rounds_
+
+    @property
     def n_features_in_(self) -> int:
         """Number of columns seen in ``fit``."""
         return self.estimator_.n_features_in_
@@ -441,6 +505,32 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def feature_names_in_(self) -> Array:
         """Names of the columns seen in ``fit``, if it was given a DataFrame."""
         return self.estimator_.feature_names_in_
+
+    def set_params(self, **params: Any) -> SelfTrainingClassifier:
+        """Set parameters, also those of the default policy and classifier (``policy__step``)."""
+        for name, default in (("policy", Curriculum), ("estimator", DiverseEnsembleClassifier)):
+            is_nested = any(param.startswith(f"{name}__") for param in params)
+            if is_nested and getattr(self, name) is None and name not in params:
+                setattr(self, name, default())
+        return super().set_params(**params)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Describe the metadata that ``fit`` hands to the classifier, and ``score`` uses."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=self._base_estimator(), method_mapping=to_fit)
+
+    def _route_to_fit(
+        self, sample_weight: Any, metadata: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return the weights and the other metadata that the classifier's ``fit`` is to get."""
+        raise_for_params(metadata, self, "fit")
+        if not routing_enabled():
+            return sample_weight, {}
+        if sample_weight is not None:
+            metadata = {**metadata, "sample_weight": sample_weight}
+        routed = dict(process_routing(self, "fit", **metadata).estimator.fit)
+        return routed.pop("sample_weight", None), routed
 
     def _policy(self) -> Policy:
         """Return the policy, or the default one."""
@@ -498,6 +588,7 @@ class _TrainingData(NamedTuple):
     X: Any
     labels: Labels  # as given
     sample_weight: Any  # (n,), or None
+    metadata: Mapping[str, Any]  # further arguments of the classifier's fit
     balance_weights: bool
     prior: ClassPrior  # of all rows, even if only some take part
 
@@ -512,6 +603,7 @@ class _TrainingData(NamedTuple):
             X=safe_indexing(self.X, rows),
             labels=self.labels.subset(rows),
             sample_weight=sample_weight,
+            metadata=check_method_params(self.X, self.metadata, indices=rows),
         )
 
     def fit(self, template: Any, codes: Ints, start_from: Any = None) -> Any:
@@ -522,7 +614,12 @@ class _TrainingData(NamedTuple):
         if self.balance_weights and accepted.any():
             weights = self._balanced_weights(accepted)
         return fit_partly(
-            clone(template), self.X, labels, weights, start_from=last_step(start_from)
+            clone(template),
+            self.X,
+            labels,
+            weights,
+            start_from=last_step(start_from),
+            metadata=self.metadata,
         )
 
     def _balanced_weights(self, accepted: Mask) -> Floats:
@@ -543,11 +640,22 @@ def _spread(values: Array, rows: Ints, n_rows: int, fill: float) -> Array:
     return spread
 
 
-def _is_mask(accepted: Any, n_rows: int) -> bool:
-    """Tell whether a policy returned a boolean array with a place for each row of the pool."""
-    return (
-        isinstance(accepted, np.ndarray) and accepted.dtype.kind == "b" and len(accepted) == n_rows
-    )
+def _decide(policy: Policy, view: Round) -> Decision:
+    """Ask a policy which rows of the pool to accept; refuse an answer that does not say it."""
+    answer = policy.accept(view)
+    if isinstance(answer, tuple):
+        decision = Decision(*answer)
+    else:
+        decision = Decision(answer, {})
+
+    accepted = decision.accepted
+    is_mask = isinstance(accepted, np.ndarray) and accepted.dtype.kind == "b"
+    if not is_mask or accepted.shape != (len(view.prediction),):
+        raise ValueError(
+            f"{policy!r} must return a boolean array, one for each row, alone or in a Decision: "
+            f"{len(view.prediction)} rows were asked about."
+        )
+    return decision
 
 
 def _check_own_confidence(confidence: Array, probs: Floats) -> None:
