@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.special import logsumexp, softmax
 
+from chary.method import priors
 from chary.method import priors as assignment
 from chary.method.priors import match_counts, match_means, score_columns, whole_counts
 
@@ -131,6 +132,33 @@ def test_many_classes_with_ties_miss_by_no_more_than_the_tied_rows(n, seed):
     solutions = [(0, *b) for b in product(range(-8, 9), repeat=2)]
     least = min(objective(b) for b in solutions)
     assert missed <= max(n_tied(b) for b in solutions if objective(b) == least)
+
+
+@pytest.mark.parametrize("kind", ["clear", "in heaps", "tied"])
+def test_of_many_rows_few_are_searched_and_the_offset_is_the_same(kind, monkeypatch):
+    rng = np.random.default_rng(4)
+    columns = rng.standard_normal((4, 3_000))
+    if kind == "in heaps":
+        columns += 20 * np.eye(4)[rng.integers(0, 4, 3_000)].T
+    if kind == "tied":
+        columns = columns.round(1)
+    counts = np.array([2_100, 600, 299, 1])
+    whole = match_counts(columns, counts)
+    searched = []
+    search = priors._sharpened_offset
+
+    def noted_search(columns, *arguments):
+        searched.append(columns.shape[1])
+        return search(columns, *arguments)
+
+    monkeypatch.setattr(priors, "_sharpened_offset", noted_search)
+    monkeypatch.setattr(priors, "_SEARCHED_AT_ONCE", 1_000)
+    monkeypatch.setattr(priors, "_OPEN_ROWS", 100)
+    offset = match_counts(columns, counts)
+    if kind != "tied":
+        np.testing.assert_allclose(offset, whole, rtol=0, atol=1e-9)
+    assert sizes(columns, offset).tolist() == sizes(columns, whole).tolist()
+    assert max(searched) < 3_000 or kind != "clear"
 
 
 def test_rows_that_nobody_can_tell_apart_stay_together():

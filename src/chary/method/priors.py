@@ -44,6 +44,15 @@ _MOST_ROWS = 100_000
 _MAX_STEPS = 100
 _MAX_LEVELS = 20
 
+# Above _SEARCHED_AT_ONCE rows the offsets are first those of every _SAMPLE_STEP-th row; then
+# _OPEN_ROWS rows are searched, and _OPEN_PER_SURPLUS more for each row that the sample misplaces.
+_SEARCHED_AT_ONCE = 20_000
+_SAMPLE_STEP = 10
+_OPEN_ROWS = 1_000
+_OPEN_PER_SURPLUS = 10
+# The first softmax over these rows has this sharpness, divided by the largest margin among them.
+_FIRST_SHARPNESS = 4.0
+
 
 def align(scores: ArrayLike, prior: ArrayLike) -> Floats:
     r"""Find offsets with which the predictions have the wanted class proportions.
@@ -523,12 +532,65 @@ def _cut(values: Floats, position: Any) -> Any:
 
 
 def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
-    """Sharpen the softmax of ``match_means`` until the counts are met.
+    """Find the offsets in the middle of those that meet the counts of three or more classes.
 
     Rows that are alike go to one class together; then the counts may never be met, and the offsets
     that came nearest are taken.
     """
-    columns = columns[:, _content_order(columns)]
+    order = _content_order(columns)
+    if len(order) > _SEARCHED_AT_ONCE:
+        nearest = _offset_of_many_rows(columns, counts, order)
+    else:
+        nearest = _sharpened_offset(columns[:, order], counts)
+    middle = nearest + _to_middle(columns + nearest[:, None])
+    return middle - middle[0]
+
+
+def _offset_of_many_rows(columns: Floats, counts: Codes, order: Codes) -> Floats:
+    """Match the counts on a sample, then on the rows that the sample leaves open.
+
+    Only rows near a boundary between two classes can change their class when the offsets move
+    from those of the sample to those of all rows: these are searched, the others only counted.
+    """
+    n_rows = len(order)
+    sample = order[_SAMPLE_STEP // 2 :: _SAMPLE_STEP]
+    offset = match_counts(columns[:, sample], whole_counts(counts / n_rows, len(sample)))
+
+    moved_columns = columns + offset[:, None]
+    row_classes, margins = _highest_and_margin(moved_columns)
+    surplus = np.bincount(row_classes, minlength=len(columns)) - counts
+    n_open = _OPEN_ROWS + _OPEN_PER_SURPLUS * int(surplus.clip(0).sum())
+    while n_open < n_rows:
+        reach = np.partition(margins, n_open)[n_open]
+        is_open = margins <= reach
+        n_settled = np.bincount(row_classes[~is_open], minlength=len(columns))
+        open_counts = counts - n_settled
+        if reach > 0 and (open_counts > 0).all():
+            open_columns = moved_columns[:, order[is_open[order]]]
+            step = _sharpened_offset(open_columns, open_counts, _FIRST_SHARPNESS / reach)
+            # No settled row changes its class over a step of at most its margin.
+            if np.ptp(step) <= reach:
+                return offset + step
+        n_open *= 4
+    return _sharpened_offset(columns[:, order], counts)
+
+
+def _highest_and_margin(columns: Floats) -> tuple[Codes, Floats]:
+    """Find the class with the highest score of each row, and how far it is ahead."""
+    row_classes = columns.argmax(axis=0)
+    rows = np.arange(columns.shape[1])
+    highest = columns[row_classes, rows]
+    others = columns.copy()
+    others[row_classes, rows] = -np.inf
+    return row_classes, highest - others.max(axis=0)
+
+
+def _sharpened_offset(columns: Floats, counts: Codes, sharpness: float | None = None) -> Floats:
+    """Sharpen the softmax of ``match_means`` until the counts are met.
+
+    Rows must be in an order that depends on their content alone. The first softmax has the given
+    sharpness; by default it is smooth over all scores.
+    """
     n_classes, n_rows = columns.shape
 
     def n_misplaced(offset: Floats) -> int:
@@ -538,21 +600,21 @@ def _many_class_offset(columns: Floats, counts: Codes) -> Floats:
     offset: Floats = np.zeros(n_classes)
     nearest = offset
     fewest = n_misplaced(offset)
-    widest = np.ptp(columns, axis=0).max() or 1.0
-    for sharpness in 4.0 ** np.arange(_MAX_LEVELS) / widest:
+    if sharpness is None:
+        sharpness = 1 / (np.ptp(columns, axis=0).max() or 1.0)
+    for level in sharpness * 4.0 ** np.arange(_MAX_LEVELS):
         if fewest == 0:
             break
-        sharpened = sharpness * columns
+        sharpened = level * columns
         offset = match_means(
-            sharpened, counts / n_rows, offset=sharpness * offset, tolerance=0.25 / n_rows
+            sharpened, counts / n_rows, offset=level * offset, tolerance=0.25 / n_rows
         )
-        offset = offset / sharpness
+        offset = offset / level
         misplaced = n_misplaced(offset)
         if misplaced < fewest:
             nearest = offset
             fewest = misplaced
-    middle = nearest + _to_middle(columns + nearest[:, None])
-    return middle - middle[0]
+    return nearest
 
 
 def _to_middle(columns: Floats) -> Floats:
