@@ -202,6 +202,9 @@ def test_labels_of_anybody():
     assert (bar["words"], bar["correct"], bar["n"], found["audited"]) == ("rule", 60, 60, 60)
     assert found["headline"] == f"{percent(bar['low'])} to 100% right"
     assert set(found["classes"]) == {"a"}
+    shares = {share["name"]: (share["low"], share["high"]) for share in found["shares"]}
+    of_a = judged.columns[0].judgement.classes["a"].share
+    assert shares["a"] == (of_a.low, of_a.high)
 
 
 def test_why_nothing_is_known_yet_is_said(browser):

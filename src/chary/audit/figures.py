@@ -136,6 +136,56 @@ class Share(NamedTuple):
         return fewest / self.population, most / self.population
 
 
+def class_shares(
+    truth: ArrayLike,
+    labels: ArrayLike,
+    counts: Mapping[Any, int],
+    *,
+    skipped: ArrayLike | None = None,
+    level: float = 0.95,
+) -> dict[Any, Share]:
+    """Compute how many rows of a table are of each class, by an audit and the labels.
+
+    It is ``class_count_interval`` of the answers among the rows with the label of the class and
+    among the others. The labels may come from a model, if it has not learned from the answers.
+
+    Parameters
+    ----------
+    truth, labels, counts, skipped, level
+        As in ``judge_labels``.
+
+    Examples
+    --------
+    >>> truth, labels = ["fraud"] * 8 + ["fine"] * 32, ["fraud"] * 6 + ["fine"] * 34
+    >>> share = class_shares(truth, labels, {"fraud": 700, "fine": 4_300})["fraud"]
+    >>> share.low, share.high, share.population
+    (588, 1496, 5000)
+    """
+    truth = np.asarray(truth, dtype=object)
+    labels = np.asarray(labels, dtype=object)
+    is_skipped = _mask(skipped, len(labels))
+    population = sum(counts.values())
+    shares = {}
+    for name in _class_names(counts, truth[~is_skipped]):
+        is_class = ~is_skipped & _equal(truth, name)
+        has_label = _equal(labels, name)
+        n_labelled = counts.get(name, 0)
+        low, high = class_count_interval(
+            _sample(is_class, has_label, is_skipped, n_labelled),
+            _sample(is_class, ~has_label, is_skipped, population - n_labelled),
+            level,
+        )
+        n_seen = int(is_class.sum())
+        shares[name] = Share(n_seen, len(labels), low, high, n_labelled, population, level)
+    return shares
+
+
+def _class_names(counts: Mapping[Any, int], answers: Array) -> list[Any]:
+    """List the classes that labels or answers name, those of the labels first."""
+    names = dict.fromkeys([*counts, *answers.tolist()])
+    return [name for name in names if name is not None]
+
+
 class ClassJudgement(NamedTuple):
     """What an audit says of one class.
 
@@ -177,8 +227,7 @@ def judge_labels(
       whose number is known: ``interval`` in a pool of that size, with a neutral prior;
     - recall of a class: the audited rows of the class are a random sample of its rows, whose number
       is not known: ``interval`` in a pool of any size, with a neutral prior;
-    - share of a class: ``class_count_interval`` of the answers among the rows with its label and
-      among the others;
+    - share of a class: ``class_shares``;
     - skipped rows: each limit is the worst over all classes that the skipped rows could have.
 
     Parameters
@@ -215,23 +264,17 @@ def judge_labels(
     population = sum(counts.values())
     answers = truth[~is_skipped]
     labels_of_answered = labels[~is_skipped]
-    names = [name for name in dict.fromkeys([*counts, *answers.tolist()]) if name is not None]
+    names = _class_names(counts, answers)
+    shares = class_shares(truth, labels, counts, skipped=is_skipped, level=level)
     recalls = class_scores(answers, labels_of_answered, names, level, skipped=labels[is_skipped])
 
     classes = {}
     for name in names:
         is_class = ~is_skipped & _equal(truth, name)
         has_label = _equal(labels, name)
-        n_labelled = counts.get(name, 0)
-        n_seen = int(is_class.sum())
-        low, high = class_count_interval(
-            _sample(is_class, has_label, is_skipped, n_labelled),
-            _sample(is_class, ~has_label, is_skipped, population - n_labelled),
-            level,
-        )
-        share = Share(n_seen, len(labels), low, high, n_labelled, population, level)
+        n_labelled = shares[name].labelled
         precision = _score_of(is_class & has_label, has_label, is_skipped, n_labelled, level)
-        classes[name] = ClassJudgement(share, precision, recalls.get(name))
+        classes[name] = ClassJudgement(shares[name], precision, recalls.get(name))
 
     is_wrong = ~is_right & ~is_skipped
     pairs = Counter(zip(truth[is_wrong].tolist(), labels[is_wrong].tolist(), strict=True))

@@ -10,7 +10,14 @@ from chary.report.labels_summary import (
 )
 from chary.report.next_steps import AccuracyBar, Hints, quality
 from chary.report.page import render_judged, render_page, templates_of
-from chary.report.plain_data import AcceptanceSummary, MatrixSummary, Note, ScoreSummary, as_data
+from chary.report.plain_data import (
+    AcceptanceSummary,
+    ClassShareSummary,
+    MatrixSummary,
+    Note,
+    ScoreSummary,
+    as_data,
+)
 from chary.report.progress import Pace, Progress
 from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
@@ -18,6 +25,7 @@ __all__ = [
     "AcceptanceSummary",
     "AccuracyBar",
     "ChangedLabels",
+    "ClassShareSummary",
     "ColumnSummary",
     "DiagnosedSummary",
     "Hints",

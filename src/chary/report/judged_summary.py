@@ -16,12 +16,14 @@ from chary.report.plain_data import (
     VERSIONS,
     AcceptanceSummary,
     AcceptSummary,
+    ClassShareSummary,
     Headline,
     MatrixSummary,
     Note,
     ScoreSummary,
     accept_summary,
     as_data,
+    class_share,
     headline_of,
     matrix_of,
 )
@@ -29,6 +31,8 @@ from chary.report.plain_data import (
 # Whether the audit shows a required accuracy; "changed": labels may differ from those at the draw.
 Outcome = Literal["shown", "open", "ruled out", "changed"]
 
+# Names of the positive one of two classes.
+_POSITIVE = {"1", "correct", "good", "pass", "passed", "positive", "right", "true", "y", "yes"}
 _CLEAR = 0.05  # with a p-value below this, one of two columns is called better
 
 
@@ -78,26 +82,27 @@ class JudgedColumnSummary(Headline):
     coverage: float  # the share of rows with a label
     kappa: float | None
     matrix: MatrixSummary | None
-    classes: list[JudgedClassSummary]
+    classes: list[JudgedClassSummary]  # the largest first
+    rates: RatesSummary | None  # None: there are not exactly two classes
     confusions: list[ConfusionSummary]  # the most frequent first
     sentence: str
 
 
-class JudgedClassSummary(TypedDict):
+class JudgedClassSummary(ClassShareSummary):
     """How good the labels of one class are."""
 
-    name: str
-    low: int  # rows that are of the class: at least
-    high: int  # and at most
-    labelled: int  # rows that carry the label
-    population: int  # rows of the table
-    off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
-    # How many more rows carry the label than are of the class, as a share of all rows: at least and
-    # at most. Below 0: fewer rows carry it.
-    off_low: float
-    off_high: float
     precision: ScoreSummary | None  # None: no such row was audited
     recall: ScoreSummary | None
+
+
+class RatesSummary(TypedDict):
+    """The recalls of two classes by the names that a positive and a negative class have."""
+
+    positive: str
+    negative: str
+    tpr: ScoreSummary | None  # true positive rate; None: no row of the positive class was audited
+    tnr: ScoreSummary | None  # true negative rate
+    sentence: str
 
 
 class ConfusionSummary(TypedDict):
@@ -237,6 +242,7 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     # a label, if any was audited.
     promised = column.labelled or of_all_rows
     class_names = [str(name) for name in judgement.classes]
+    classes = [_class(str(name), figures) for name, figures in judgement.classes.items()]
     return {
         "name": column.name,
         "missing": column.n_missing,
@@ -247,7 +253,8 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         **headline_of(promised.low, promised.high),
         "kappa": judgement.kappa,
         "matrix": matrix_of(_count_pairs(judgement), class_names),
-        "classes": [_class(str(name), figures) for name, figures in judgement.classes.items()],
+        "classes": sorted(classes, key=lambda figures: -figures["labelled"]),
+        "rates": _rates(classes),
         "confusions": [
             {"truth": str(truth), "label": None if label is None else str(label), "rows": n_rows}
             for (truth, label), n_rows in judgement.confusions.items()
@@ -294,25 +301,45 @@ def _accuracy_sentence(
 
 def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
     """Summarize how good the labels of one class are."""
-    share = judgement.share
-    off_low, off_high = share.off
-    off = ""
-    if off_low > 0:
-        off = "too many"
-    elif off_high < 0:
-        off = "too few"
     return {
-        "name": name,
-        "low": share.low,
-        "high": share.high,
-        "labelled": share.labelled,
-        "population": share.population,
-        "off": off,
-        "off_low": off_low,
-        "off_high": off_high,
+        **class_share(name, judgement.share),
         "precision": as_data(judgement.precision),
         "recall": as_data(judgement.recall),
     }
+
+
+def _rates(classes: Sequence[JudgedClassSummary]) -> RatesSummary | None:
+    """Name the recalls of two classes TPR and TNR; None for any other number of classes.
+
+    The positive class is the one that says yes. If neither does, it is the one that fewer rows
+    carry, such as fraud.
+    """
+    if len(classes) != 2:
+        return None
+    rarer, other = sorted(classes, key=lambda figures: figures["labelled"])
+    positive, negative = rarer, other
+    if other["name"].casefold() in _POSITIVE and rarer["name"].casefold() not in _POSITIVE:
+        positive, negative = other, rarer
+    tpr = positive["recall"]
+    tnr = negative["recall"]
+    return {
+        "positive": positive["name"],
+        "negative": negative["name"],
+        "tpr": tpr,
+        "tnr": tnr,
+        "sentence": (
+            f"With {shown(positive['name'], 40)} as the positive class: TPR {_rate_words(tpr)}, "
+            f"TNR {_rate_words(tnr)}."
+        ),
+    }
+
+
+def _rate_words(score: ScoreSummary | None) -> str:
+    """Write an interval and the rows that it rests on, such as "37% to 95% (6 of 8)"."""
+    if score is None:
+        return "not known (no such row was audited)"
+    interval = f"{percent(score['low'])} to {percent(score['high'])}"
+    return f"{interval} ({score['correct']} of {score['n']})"
 
 
 def _pair(pair: LabelPair) -> PairSummary:

@@ -15,7 +15,7 @@ import sklearn
 
 from chary import __version__
 from chary._words import counted, finite, percent
-from chary.audit import Acceptance, Score, smallest_audit
+from chary.audit import Acceptance, Score, Share, smallest_audit
 from chary.audit.answers import Audit
 from chary.tables.table import ACCEPT
 
@@ -44,6 +44,21 @@ class ScoreSummary(TypedDict):
     level: float
     at_least: float | None
     share: float  # of the audited rows that were right
+
+
+class ClassShareSummary(TypedDict):
+    """How many rows are of a class: by the audit, and by the labels."""
+
+    name: str
+    low: int  # rows that are of the class: at least
+    high: int  # and at most
+    labelled: int  # rows that carry the label
+    population: int  # rows of the table
+    off: str  # "too many" or "too few" rows carry the label; "": consistent with the audit
+    # How many more rows carry the label than are of the class, as a share of all rows: at least and
+    # at most. Below 0: fewer rows carry it.
+    off_low: float
+    off_high: float
 
 
 class AcceptanceSummary(TypedDict):
@@ -119,6 +134,26 @@ def headline_of(low: float, high: float) -> Headline:
     elif high < _GOOD:
         tone = "bad"
     return {"tone": tone, "headline": f"{percent(low)} to {percent(high)} right"}
+
+
+def class_share(name: str, share: Share) -> ClassShareSummary:
+    """Summarize how many rows are of a class."""
+    off_low, off_high = share.off
+    off = ""
+    if off_low > 0:
+        off = "too many"
+    elif off_high < 0:
+        off = "too few"
+    return {
+        "name": name,
+        "low": share.low,
+        "high": share.high,
+        "labelled": share.labelled,
+        "population": share.population,
+        "off": off,
+        "off_low": off_low,
+        "off_high": off_high,
+    }
 
 
 def matrix_of(

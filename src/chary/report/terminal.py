@@ -37,7 +37,7 @@ from chary.report.next_steps import (
     prior_advice,
     suspect_sentence,
 )
-from chary.report.plain_data import Note, ScoreSummary, Tone
+from chary.report.plain_data import ClassShareSummary, Note, ScoreSummary, Tone
 
 _WIDTH = 100
 # The most entries that are shown of each list.
@@ -47,6 +47,8 @@ _N_NOTES = 12
 _N_CLASSES = 30
 _N_CONFUSIONS = 8
 _N_SLICES = 40
+# The characters of an interval that is drawn.
+_INTERVAL_CELLS = 16
 
 
 # ---------------------------------------------------------------- labels that chary made
@@ -216,7 +218,10 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
         if len(columns) > 1:
             continue
         if column["classes"]:
+            console.print(class_share_grid(column["classes"]))
             console.print(_judged_classes(column["classes"]))
+        if column["rates"] is not None:
+            _show_line(console, column["rates"]["sentence"])
         _show_confusions(console, column["confusions"])
         if column["kappa"] is not None:
             agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
@@ -243,22 +248,49 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     console.print()
 
 
-def _judged_classes(classes: list[JudgedClassSummary]) -> Grid:
-    """Lay out the classes of judged labels, the largest first."""
+def class_share_grid(shares: Sequence[ClassShareSummary]) -> Grid:
+    """Lay out how many rows are of each class, and draw the interval beside the labels."""
     rows: list[list[str | Text]] = []
-    for figures in sorted(classes, key=lambda figures: -figures["labelled"]):
-        style = "bold red" if figures["off"] else ""
+    for share in shares:
+        style = "bold red" if share["off"] else ""
+        low = share["low"] / share["population"]
+        high = share["high"] / share["population"]
+        labelled = share["labelled"] / share["population"]
         rows.append(
             [
-                figures["name"],
-                f"{figures['labelled']:,}",
-                Text(f"{figures['low']:,} to {figures['high']:,}", style),
-                _score_words(figures["precision"]),
-                _score_words(figures["recall"]),
+                share["name"],
+                f"{share['labelled']:,}",
+                Text(f"{share['low']:,} to {share['high']:,}", style),
+                f"{percent(low)} to {percent(high)}",
+                _drawn_interval(low, high, labelled),
             ]
         )
-    headings = ["Class", "Labelled", "Estimated by the audit", "Precision", "Recall"]
+    headings = ["Class", "Labelled", "Estimated by the audit", "Of all rows", "0%         100%"]
     return number_grid(headings, rows, n_shown=_N_CLASSES)
+
+
+def _drawn_interval(low: float, high: float, mark: float) -> str:
+    """Draw an interval of shares, with a mark for the labels.
+
+    >>> _drawn_interval(0.2, 0.5, mark=0.4)
+    '···■■■|■········'
+    """
+    cells = ["·"] * _INTERVAL_CELLS
+    first = min(int(low * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
+    last = min(int(high * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
+    for place in range(first, max(first, last) + 1):
+        cells[place] = "■"
+    cells[min(int(mark * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)] = "|"
+    return "".join(cells)
+
+
+def _judged_classes(classes: Sequence[JudgedClassSummary]) -> Grid:
+    """Lay out precision and recall of judged labels, class by class."""
+    rows = [
+        [figures["name"], _score_words(figures["precision"]), _score_words(figures["recall"])]
+        for figures in classes
+    ]
+    return number_grid(["Class", "Precision", "Recall"], rows, n_shown=_N_CLASSES)
 
 
 def _score_words(score: ScoreSummary | None) -> str:

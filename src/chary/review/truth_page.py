@@ -10,6 +10,7 @@ from chary.report import (
     AcceptanceSummary,
     AccuracyBar,
     ChangedLabels,
+    ClassShareSummary,
     MatrixSummary,
     Note,
     ScoreSummary,
@@ -36,6 +37,7 @@ class TruthFigures(TypedDict):
     audited: int  # rows that the figures rest on
     classes: dict[str, ScoreSummary]  # of the rows of each class: how many carry its label
     matrix: MatrixSummary | None
+    shares: list[ClassShareSummary]  # how many rows are of each class; empty: not known
     notes: list[Note]
 
 
@@ -127,6 +129,7 @@ def truth_of_labels(result: LabeledTable) -> TruthFigures:
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
         "matrix": audit["matrix"],
+        "shares": [],
         "notes": audit["notes"],
     }
 
@@ -154,5 +157,6 @@ def truth_of_judged(result: JudgedTable) -> TruthFigures:
         "audited": summary["audited"],
         "classes": recalls,
         "matrix": first["matrix"],
+        "shares": list(first["classes"]),
         "notes": summary["notes"],
     }

@@ -37,6 +37,15 @@ def test_an_interval_is_drawn_where_it_is(judged):
     assert drawn in render_judged(summary)
 
 
+def test_the_share_of_each_class_is_drawn_on_the_first_screen(judged):
+    summary = summarize_judged(judged)
+    first_screen = render_judged(summary).split("<details", 1)[0]
+    for share in summary["columns"][0]["classes"]:
+        low, high = share["low"] / 800, share["high"] / 800
+        assert f"{share['low']} to {share['high']}" in first_screen
+        assert f'x="{100 * low:.2f}%" width="{100 * (high - low):.2f}%"' in first_screen
+
+
 def test_what_was_not_asked_for_has_no_section(judged):
     summary = {
         **summarize_judged(judged),

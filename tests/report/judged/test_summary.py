@@ -108,3 +108,25 @@ def test_a_new_class_is_a_warning(judged):
         "NEW CLASS: the audit found 'fox' in 1 row, and none of the labels. If it is a slip, "
         "correct it."
     ]
+
+
+def test_two_classes_have_the_rates_of_a_positive_and_a_negative_one():
+    def rates(positive, negative, every=3):
+        truth = [positive if i % every == 0 else negative for i in range(300)]
+        label = [negative if i % 30 == 0 else name for i, name in enumerate(truth)]
+        known = [name if i % 4 == 0 else None for i, name in enumerate(truth)]
+        summary = summarize_judged(judge({"text": truth, "rule": label}, "rule", known).details)
+        (column,) = summary["columns"]
+        return column["rates"], {one["name"]: one for one in column["classes"]}
+
+    found, classes = rates("fraud", "fine")
+    assert (found["positive"], found["negative"]) == ("fraud", "fine")
+    assert (found["tpr"], found["tnr"]) == (classes["fraud"]["recall"], classes["fine"]["recall"])
+    words = "With 'fraud' as the positive class: TPR 60% to 92% (20 of 25), TNR 93% to 100%"
+    assert found["sentence"].startswith(words)
+    # A class that says yes is the positive one, even if it is the more common one.
+    assert rates("Fail", "Pass")[0]["positive"] == "Pass"
+
+
+def test_three_classes_have_no_such_rates(judged):
+    assert summarize_judged(judged)["columns"][0]["rates"] is None
