@@ -246,8 +246,8 @@ class TransductiveBound(_Checked):
     N_j does not increase with theta and n_j falls only at the votes v_j of rows predicted j, so
     these votes are the only candidates; each class with a predicted row accepts at least one. Each
     class is sorted once, and a binary search in prefix sums gives every infimum: O(C^2 n log n).
-    The published code minimises one ratio per class; the paper writes one over the whole vector of
-    thresholds.
+    The published code minimises one ratio per class, on a grid that it leaves early
+    (``studies/published_search.py``); the paper writes one over the whole vector of thresholds.
 
     The history gets the thresholds (of equally good ones the smallest; +inf for a class that is
     predicted for no row) and the ``bound`` R = (1/n) sum_j N_j(theta_j): n * R bounds the expected
@@ -255,14 +255,14 @@ class TransductiveBound(_Checked):
 
     Parameters
     ----------
-    index : {"confidence", "prediction", "mixed"}, default="confidence"
-        yhat, the class whose threshold a row has to reach: the class of highest class-wise
-        confidence, as published, or the class that the prediction head gives the row. They differ
-        on some rows if the confidence is the T-similarity; the pseudo-label is the prediction
-        head's in either case. With "mixed" the bound counts rows by the prediction head, and the
-        threshold to reach is that of the class of highest confidence. That is nearest to the
-        numbers that the paper prints, but the bound then says nothing about the rows that are
-        accepted.
+    index : {"prediction", "confidence", "mixed"}, default="prediction"
+        yhat, the class whose threshold a row has to reach: the class that the prediction head gives
+        the row, or the class of highest class-wise confidence. They differ on some rows if the
+        confidence is the T-similarity; the pseudo-label is the prediction head's in either case.
+        The paper's numbers are those of "prediction" (``python -m studies run table-ssb-exact``),
+        although its text reads like "confidence". With "mixed" the bound counts rows by the
+        prediction head, and the threshold to reach is that of the class of highest confidence; the
+        bound then says nothing about the rows that are accepted.
     posterior : {"initial", "current"}, default="initial"
         The model whose class probabilities the self-training loop hands over: that of the labelled
         rows alone, or the round's.
@@ -280,11 +280,11 @@ class TransductiveBound(_Checked):
     (array([0.95, 0.8 ]), array([ True,  True, False,  True]))
     """
 
-    index: str = "confidence"
+    index: str = "prediction"
     posterior: str = "initial"
     rescore = False
     _parameter_constraints: ClassVar = {
-        "index": [StrOptions({"confidence", "prediction", "mixed"})],
+        "index": [StrOptions({"prediction", "confidence", "mixed"})],
         "posterior": [StrOptions({"initial", "current"})],
     }
 
