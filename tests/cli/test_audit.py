@@ -121,9 +121,44 @@ def test_every_suggested_command_works_as_printed(tmp_path, monkeypatch, run, ke
     code, out, _ = run(*next_command(out))
     assert code == 0
     assert "6 labelled, 0 skipped, 0 left" in out
-    code, out, err = run(*next_command(out), "--force")
+    code, out, err = run(*next_command(out))
     assert (code, err) == (0, "")
     assert "exact, 6 random rows" in out
+
+
+def test_the_last_hint_runs_as_printed_and_says_what_it_replaces(animals, run, keys):
+    path, _ = animals
+    assert run("label", path, "-t", "animal", *QUICK)[0] == 0
+    _, out, _ = run("audit", "draw", path, "-t", "animal", *QUICK, "-k", 6)
+    keys("121212x")
+    _, out, _ = run(*next_command(out))
+    written = ["animals.labeled.csv", "animals.model.chary and", "animals.report.html."]
+    assert [name for name in written if name not in out.replace("\n", "")] == []
+    code, _, err = run(*next_command(out))
+    assert (code, err) == (0, "")
+    page = path.with_name("animals.report.html").read_text()
+    assert "6 random rows that a person labelled" in page
+
+
+def test_answers_beside_the_table_are_named_and_the_hint_uses_them(animals, run, keys):
+    path, _ = animals
+    sheet = path.with_name("animals.audit.csv")
+    run("audit", "draw", path, "-t", "animal", "-k", 6)
+    # Without answers: go on labelling, as another draw of the same size is refused.
+    _, out, _ = run("label", path, "-t", "animal", *QUICK)
+    assert out.partition("Next:  ")[2].startswith(f"chary audit fill {sheet}\n")
+    keys("12121qx")
+    run("audit", "fill", sheet)
+    code, out, _ = run("label", path, "-t", "animal", *QUICK, "--force")
+    said = f"animals.audit.csv holds 5 answers; add --audit {sheet}."
+    assert said in " ".join(out.split())
+    assert said in path.with_name("animals.report.html").read_text()
+    words = shlex.split(out.partition("Next:  ")[2].splitlines()[0])[1:]
+    code, out, err = run(*words)
+    assert (code, err) == (0, "")
+    assert "exact, 5 random rows" in out
+    # The refusal to overwrite names them, too.
+    assert said in run("label", path, "-t", "animal", *QUICK)[2]
 
 
 def test_draw_refuses_what_it_could_not_write_as_other_commands_do(animals, run):

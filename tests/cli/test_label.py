@@ -530,3 +530,38 @@ def test_how_to_name_codes_for_missing_is_said_once(tmp_path, run):
         "--force",
     )[1]
     assert "Q1" not in out
+
+
+def test_all_problems_of_a_file_are_told_in_one_run(table, run):
+    text = table.read_text().replace(";yes\n", ";unknown\n", 3)
+    table.write_text(text)
+    table.with_name("customers.report.html").write_text("mine")
+    code, _, err = run(
+        "label", table, "-t", "churn", "--drop", "agee", "--missing", "colr=red", "--text", "hue"
+    )
+    assert code == 1
+    for problem in (
+        "no column 'agee' to override; did you mean 'age'?",
+        "no column 'hue' to override",
+        "There is no column 'colr' for the code 'colr=red'; did you mean 'colour'?",
+        "pass --unlabeled unknown if that means no label",
+        "customers.report.html exists already; pass --force",
+    ):
+        assert problem in err
+
+
+def test_all_odd_lines_of_a_file_are_told_in_one_run(table, run):
+    lines = table.read_text().splitlines()
+    for line in (4, 9, 30):
+        lines[line - 1] += ";surplus"
+    table.write_text("\n".join(lines).replace(",", "."))
+    assert (
+        "line 4: 5 cells where the header has 4 (also 2 more: line 9, 30);"
+        in run("label", table, "-t", "churn")[2]
+    )
+    lines[0] = "id;id;colour;colour"
+    table.write_text("\n".join(lines[:3]))
+    assert (
+        "columns 1 and 2 are both called 'id'; columns 3 and 4 are both called 'colour'"
+        in run("label", table, "-t", "churn")[2]
+    )

@@ -321,7 +321,7 @@ def test_what_can_be_accepted_is_said_where_it_was_asked(audited):
     assert "or more, 5 of audited rows included, can be accepted with at most 10% wrong" in page
     assert "--error 10%" not in page
     unasked = page_of(replace(audited, audit=replace(audited.audit, error=None)))
-    assert "To mark them, add <code>--error 10%</code>" in unasked
+    assert "To mark them, add <code>--error 10% --force</code>" in unasked
     nothing = SimpleNamespace(at=lambda error: Acceptance(float("inf"), 0, 0, 0, error, 0.9))
     none = page_of(replace(audited, audit=replace(audited.audit, error=0.01, acceptor=nothing)))
     assert (

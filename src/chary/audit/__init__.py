@@ -7,9 +7,18 @@ from chary.audit.acceptance import (
     check_error,
     smallest_audit,
 )
-from chary.audit.answers import Audit, AuditAnswers, read_audit
+from chary.audit.answers import FEWEST_ANSWERS, Audit, AuditAnswers, read_audit
 from chary.audit.blind import hidden_columns
-from chary.audit.drawing import DrawnSheet, draw, draw_sheet, keep_copy, refuse_to_lose_answers
+from chary.audit.drawing import (
+    DrawnSheet,
+    SheetBeside,
+    draw,
+    draw_sheet,
+    keep_copy,
+    refuse_to_lose_answers,
+    sheet_beside,
+    sheet_path,
+)
 from chary.audit.figures import (
     ClassJudgement,
     Judgement,
@@ -56,6 +65,7 @@ __all__ = [
     "CLASSES",
     "CLASS_KEYS",
     "DOUBT",
+    "FEWEST_ANSWERS",
     "GUESS",
     "RANDOM",
     "ROW",
@@ -77,6 +87,7 @@ __all__ = [
     "LabelPair",
     "Score",
     "Share",
+    "SheetBeside",
     "SheetOrigin",
     "Stopping",
     "accept_threshold",
@@ -112,6 +123,8 @@ __all__ = [
     "sample_of_table",
     "score",
     "sequence",
+    "sheet_beside",
+    "sheet_path",
     "sheet_rows",
     "slice_scores",
     "smallest_audit",

@@ -25,6 +25,7 @@ from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
+FEWEST_ANSWERS = 2  # of an audit
 _NO_CLASS = {"", SKIPPED}  # answers that name no class: none yet, and a skipped row
 
 
@@ -319,7 +320,7 @@ def match_answers(
 
     # What the reader should know of answers that are missing.
     n_answers = sum(answer is not None for answer in truth)
-    fewest = 2 if chosen == RANDOM else 1
+    fewest = FEWEST_ANSWERS if chosen == RANDOM else 1
     if n_answers < fewest:
         raise TableError(
             f"{sheet.name} has {n_answers} labels, and at least {fewest} are needed: ",

@@ -24,7 +24,7 @@ from chary.audit.sheet import (
     write_sheet,
 )
 from chary.tables.source import read_table
-from chary.tables.table import TableError
+from chary.tables.table import Table, TableError
 
 # The second part of the seed, "audit" in ASCII. With it, the random numbers differ from the ones
 # that other code draws with the same seed.
@@ -79,6 +79,29 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     unlabeled_rows = np.flatnonzero(~labeled)
     order = np.argsort(numbers[unlabeled_rows])
     return unlabeled_rows[order[:k]]
+
+
+def sheet_path(table: Table, folder: Path, kind: str) -> Path:
+    """Name the sheet of a table: ``t.audit.csv``, ``t.judge.csv`` or ``t.check.csv``."""
+    return folder / f"{table.stem}.{kind}.csv"
+
+
+class SheetBeside(NamedTuple):
+    """A sheet that lies beside its table."""
+
+    path: Path
+    n_answers: int  # rows that a person has answered or skipped
+
+
+def sheet_beside(table: Table, folder: Path, target: str) -> SheetBeside | None:
+    """Find the sheet of random rows that lies beside a table; None if there is none to be read."""
+    path = sheet_path(table, folder, "audit")
+    if not os.path.isfile(path):
+        return None
+    try:
+        return SheetBeside(path, count_answers(path, target))
+    except TableError:
+        return None
 
 
 class DrawnSheet(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from chary._files import is_on_this_machine
-from chary._words import named_columns, percent, visible
+from chary._words import listed, named_columns, percent, visible
 from chary.cli import console
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions
 
@@ -40,7 +41,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     them for the next command.
     """
     from chary._files import make_folders
-    from chary.audit.drawing import draw_sheet
+    from chary.audit.drawing import draw_sheet, sheet_path
     from chary.audit.sheet import unlabelled_rows
     from chary.audit.table_cells import sample_of_table
     from chary.tables import Table
@@ -63,7 +64,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
 
     labels = target_labels(table, target, **reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
-    path = options.folder(table.folder) / f"{table.stem}.audit.csv"
+    path = sheet_path(table, options.folder(table.folder), "audit")
     # Not a refusal to overwrite: ``draw_sheet`` itself enlarges or refuses an existing sheet.
     console.require_free([path], force=True)
     make_folders([path])
@@ -159,7 +160,9 @@ def fill_command(file: SHEET, options: FillOptions) -> None:
         is_enough |= is_narrow
     next_command = options.command([file])
     if is_enough:
-        next_command = _next_command(file, filling.origin, options.table)
+        next_command, replaced = _next_command(file, filling.origin, options.table)
+        if replaced:
+            console.say(f"It replaces {listed(replaced)}.")
     console.say(f"Next:  {next_command}", "bold")
     if interrupted:
         raise interrupted
@@ -199,8 +202,10 @@ def _stopping(filling: Filling, options: FillOptions) -> Stopping:
     return Stopping(labels, scan.n_filled, options.until_width)
 
 
-def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) -> str:
-    """Write the command for a sheet that is filled in.
+def _next_command(
+    sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()
+) -> tuple[str, list[str]]:
+    """Write the command for a sheet that is filled in; return also the files that it replaces.
 
     The command names ``tables``, if the user gave them. Otherwise it names the tables beside the
     sheet, or the paths that the sheet records. A recorded path on another machine or a device is
@@ -215,12 +220,35 @@ def _next_command(sheet: Path, origin: SheetOrigin, tables: Sequence[str] = ()) 
     recorded: dict[str, Any] = {"unlabeled": origin.unlabeled or (), **origin.read_with}
     if origin.judged:
         judged = JudgeOptions.kept(origin.options, labels=origin.judged, audit=sheet, **recorded)
-        return judged.command(files)
+        return _replacing(judged, files, sheet, ("judged",))
     if origin.chosen == DOUBT:
         recorded |= {"checked": sheet, "check_sheet": False}
     else:
         recorded["audit"] = sheet
-    return LabelOptions.kept(origin.options, target=origin.target, **recorded).command(files)
+    label = LabelOptions.kept(origin.options, target=origin.target, **recorded)
+    return _replacing(label, files, sheet, ("labeled", "model", "report"))
+
+
+def _replacing(
+    options: JudgeOptions | LabelOptions, files: Sequence[str], sheet: Path, kinds: Sequence[str]
+) -> tuple[str, list[str]]:
+    """Write a command that may replace the files of an earlier run, and name these files.
+
+    They are called as the table is, or as the sheet of several tables: ``t.report.html`` belongs to
+    ``t.csv`` and to ``t.audit.csv``.
+    """
+    import polars as pl
+
+    from chary.tables import Table
+
+    table = Table(pl.DataFrame(), files[0], path=files[0])  # only its name and folder count
+    stem = table.stem if len(files) == 1 else sheet.name.rsplit(".", 2)[0]
+    existing: list[Path] = []
+    for kind in kinds:
+        existing += sorted(options.folder(table.folder).glob(f"{escape(stem)}.{kind}.*"))
+    if existing:
+        options = replace(options, force=True)
+    return options.command(files), [str(path) for path in existing]
 
 
 class Sheet:

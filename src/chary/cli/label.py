@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,9 +11,10 @@ from chary.cli import console
 from chary.options import DiagnoseOptions, GivenPath, LabelOptions
 
 if TYPE_CHECKING:
+    from chary.audit import SheetBeside
     from chary.labelling import LabeledTable
     from chary.report import Hints, LabelsSummary
-    from chary.tables import Table
+    from chary.tables import Source, Table
 
 
 @console.takes_options
@@ -49,12 +51,16 @@ def diagnose_command(
     """
     from chary.labelling import diagnose_table
     from chary.report import Hints, show_diagnosis, summarize_diagnosis
-    from chary.tables import read_table
+    from chary.tables import read_table, refuse_together
 
     with console.steps() as step:
         step("Reading")
         with console.quietly():
             table = read_table(file, **options.reading)
+        refuse_together(
+            partial(_refuse_unknown_columns, table, options),
+            partial(_require_labels, table, options),
+        )
         diagnosed = diagnose_table(table, options, progress=step)
     console.tell(summarize_diagnosis(diagnosed), show_diagnosis, Hints(typed=True), as_json)
 
@@ -70,33 +76,38 @@ class Labelled(NamedTuple):
 
 def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labelled:
     """Read and label a table, and write the files; a table beyond memory in parts."""
-    from chary.audit.drawing import keep_copy
+    from chary.audit.drawing import keep_copy, sheet_beside
     from chary.labelling import label_table, write_rows_to_check
     from chary.model_file import model_bytes
     from chary.report import Hints, render_page, summarize
-    from chary.tables import Table, require_writable, target_labels
+    from chary.tables import Table, refuse_together, require_writable
 
     with console.steps() as step:
         step("Reading")
         source = console.open_table(files, options)
         if isinstance(source, Table):
             table = source
-            # Refuse a target without labels before any file is begun.
-            target_labels(table, options.target, **options.target_reading)
         else:
             table = source.table
-
-        # Refuse now, before the long work, files that could not be written after it.
         paths = _output_paths(table, options)
         check_path = paths.get("to check")
-        _refuse_to_lose_answers(check_path, options)
-        console.require_free(paths.values(), options.force)
-        require_writable(table)
+        sheet = None
+        if options.audit is None:
+            sheet = sheet_beside(table, options.folder(table.folder), options.target)
+
+        # Refuse now, before the long work, all that could not be done.
+        refuse_together(
+            partial(_refuse_unknown_columns, table, options),
+            partial(_require_labels, source, options),
+            partial(_refuse_to_lose_answers, check_path, options),
+            partial(_require_free, paths, options, sheet),
+            partial(require_writable, table),
+        )
 
         with console.writing(paths.values(), options.force) as (labeled, model, report, *to_check):
             result = label_table(source, options, file=labeled, progress=step)
             summary = summarize(result)
-            hints = Hints.for_labels(options, files, result.audit_size)
+            hints = Hints.for_labels(options, files, result.audit_size, sheet)
             model.write(model_bytes(result.model))
             page = render_page(summary, hints)
             report.write(page.encode("utf-8", "backslashreplace"))
@@ -121,6 +132,39 @@ def _output_paths(table: Table, options: LabelOptions) -> dict[str, Path]:
         endings["to check"] = "check.csv"
     folder = options.folder(table.folder)
     return {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
+
+
+def _refuse_unknown_columns(table: Table, options: DiagnoseOptions) -> None:
+    """Refuse options that name a column which the table does not have."""
+    from chary.tables import TablePreparation
+
+    others = [name for name in table.frame.columns if name != options.target]
+    TablePreparation(**options.kinds).refuse_unknown_columns(others)
+
+
+def _require_labels(source: Table | Source, options: DiagnoseOptions) -> None:
+    """Refuse a target without labels; of a table in parts only one that is not there."""
+    from chary.tables import Table, column_named, target_labels
+
+    if isinstance(source, Table):
+        target_labels(source, options.target, **options.target_reading)
+    else:
+        column_named(source.table, options.target)
+
+
+def _require_free(
+    paths: Mapping[str, Path], options: LabelOptions, sheet: SheetBeside | None
+) -> None:
+    """Refuse to overwrite files; if answers lie beside them, say how to use these."""
+    from chary.audit import FEWEST_ANSWERS
+    from chary.report import unused_answers
+
+    try:
+        console.require_free(paths.values(), options.force)
+    except ValueError as error:
+        if sheet is None or sheet.n_answers < FEWEST_ANSWERS:
+            raise
+        raise ValueError(f"{error} {unused_answers(sheet)}") from None
 
 
 def _refuse_to_lose_answers(check_path: Path | None, options: LabelOptions) -> None:

@@ -8,7 +8,7 @@ from chary.report.labels_summary import (
     summarize,
     summarize_diagnosis,
 )
-from chary.report.next_steps import AccuracyBar, Hints, quality
+from chary.report.next_steps import AccuracyBar, Hints, quality, unused_answers
 from chary.report.page import render_judged, render_page, templates_of
 from chary.report.plain_data import (
     AcceptanceSummary,
@@ -48,4 +48,5 @@ __all__ = [
     "summarize_diagnosis",
     "summarize_judged",
     "templates_of",
+    "unused_answers",
 ]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
-from chary._words import counted, number, percent
-from chary.audit.judge import JudgedTable
+from chary._words import command_line, counted, number, percent
+from chary.audit import FEWEST_ANSWERS, JudgedTable, SheetBeside
 from chary.method.priors import ACCURACY
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions, flag_of
 from chary.report.judged_summary import JudgedSummary, in_first_column
@@ -42,18 +42,29 @@ class Hints(NamedTuple):
     draw: str = ""  # the call or command that draws rows, or more rows; empty: none is shown
     fill: str = ""  # the command that goes on labelling the drawn rows
     typed: bool = False  # whether the user types commands
+    unused: str = ""  # a sentence on a sheet with answers that were not used; empty: there is none
+    use: str = ""  # the command that uses these answers
 
     @classmethod
     def for_labels(
-        cls, options: LabelOptions, files: Sequence[str | os.PathLike[str]], audit_size: int
+        cls,
+        options: LabelOptions,
+        files: Sequence[str | os.PathLike[str]],
+        audit_size: int,
+        sheet: SheetBeside | None = None,
     ) -> Hints:
         """Write the commands for labels that chary made.
 
         They repeat the options that the user chose, but not the ones that would replace an existing
-        sheet.
+        ``sheet``. A sheet of random rows that is there already is filled in, or used.
         """
+        if sheet is not None and sheet.n_answers >= FEWEST_ANSWERS:
+            use = replace(options, audit=sheet.path, force=True, discard_answers=False)
+            return cls(typed=True, unused=unused_answers(sheet), use=use.command(files))
         if not audit_size:
             return cls(typed=True)
+        if sheet is not None:
+            return cls(FillOptions().command([sheet.path]), typed=True)
         draw = DrawOptions.like(options, k=audit_size, force=False, discard_answers=False)
         return cls(draw.command(files), typed=True)
 
@@ -88,8 +99,19 @@ class Hints(NamedTuple):
         return f"{name}={python_value}"
 
     def at(self, error: float) -> str:
-        """Write the option that marks acceptable rows."""
-        return self.option("error", f"{100 * error:g}%", f"{error:g}")
+        """Write the option that marks acceptable rows.
+
+        The command that it is added to has written its files already, so it must replace them.
+        """
+        option = self.option("error", f"{100 * error:g}%", f"{error:g}")
+        return f"{option} {flag_of('force')}" if self.typed else option
+
+
+def unused_answers(sheet: SheetBeside) -> str:
+    """Say that a sheet beside the table holds answers, and how to use them."""
+    answers = counted(sheet.n_answers, "answer")
+    option = command_line([flag_of("audit"), os.fspath(sheet.path)])
+    return f"{sheet.path.name} holds {answers}; add {option}."
 
 
 class NextStep(TypedDict):
@@ -171,7 +193,9 @@ def next_steps(summary: LabelsSummary, hints: Hints) -> list[NextStep]:
     n_suspect = len(summary["second_look"])
     steps: list[NextStep] = []
     if audit is None:
-        if summary["audit_size"]:
+        if hints.unused:
+            steps.append(_step(hints.unused, hints.use))
+        elif summary["audit_size"]:
             words = (
                 f"Label {number(summary['audit_size']).lower()} random rows: they show how good "
                 "the labels are, and the model learns from them."

@@ -82,9 +82,11 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
         _show_steps(console, next_steps(summary, hints)[:1])
         console.print()
         return
-    _show_paragraph(console, f"How accurate are they? {_invitation(summary['audit_size'])}")
-    if hints.draw:
-        command = visible(hints.draw, len(hints.draw))  # never cut
+    invitation = hints.unused or _invitation(summary["audit_size"])
+    _show_paragraph(console, f"How accurate are they? {invitation}")
+    next_command = hints.use or hints.draw
+    if next_command:
+        command = visible(next_command, len(next_command))  # never cut
         console.print(Text(f"Next:  {command}\n", "bold"), soft_wrap=True)
 
 

@@ -140,9 +140,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         ``y`` only tells the number of classes. ``defaults`` are for studies.
         """
         frame = from_dataframe(X)
-        forced = self._forced_kinds(frame.columns)
-        _refuse_unknown(self.dates, frame.columns, "the dates")
-        frame = self._without_codes(frame, frame.columns)
+        self.refuse_unknown_columns(frame.columns)
+        forced = self._forced_kinds()
+        frame = self._without_codes(frame)
         n_classes = 0 if y is None else len(set(map(str, y)))
         columns = []
         for cells in frame:
@@ -243,7 +243,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         if counts is None:
             counts = self.cell_counts()
         self.require_columns(frame.columns)
-        frame = self._without_codes(frame, [column.name for column in self.columns_])
+        frame = self._without_codes(frame)
         features = np.empty((frame.height, self._layout.n_features), np.float32, order="F")
         size = max(1, _CHUNK_CELLS // features.shape[1])
         for start in range(0, frame.height, size):
@@ -314,25 +314,29 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             indicators += [_indicator(name, place.column.name) for name in place.names]
         return numbers + indicators
 
-    def _forced_kinds(self, names: Sequence[str]) -> dict[str, str]:
+    def refuse_unknown_columns(self, names: Sequence[str]) -> None:
+        """Refuse parameters that speak of columns which are not among ``names``; list all."""
+        sentences = []
+        for name in self._forced_kinds():
+            if name not in names:
+                sentences.append(
+                    f"The table of features has no column {shown(name)} to override; "
+                    f"{column_hint(name, names)}"
+                )
+        for settings, kind in ((self.missing, "the code"), (self.dates, "the dates")):
+            sentences += _unknown_columns(settings, names, kind)
+        if sentences:
+            raise TableError(" ".join(sentences))
+
+    def _forced_kinds(self) -> dict[str, str]:
         """Return the kinds that columns are forced to be."""
         forced: dict[str, str] = {}
         for kind in reversed(_FORCED):
             forced.update(dict.fromkeys(getattr(self, kind), kind))
-        for name in forced:
-            if name not in names:
-                raise TableError(
-                    f"The table of features has no column {shown(name)} to override; "
-                    f"{column_hint(name, names)}"
-                )
         return forced
 
-    def _without_codes(self, frame: pl.DataFrame, known: Sequence[str]) -> pl.DataFrame:
-        """Empty the cells that hold a code for a missing value.
-
-        A code for one column, such as ``age=-9``, must name one of the ``known`` columns.
-        """
-        _refuse_unknown(self.missing, known, "the code")
+    def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Empty the cells that hold a code for a missing value."""
         for cells in frame:
             codes = codes_of(cells.name, self.missing)
             if codes:
@@ -340,20 +344,22 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return frame
 
 
-def _indicator(name: str, column: str) -> Feature:
-    """Describe a feature that is 1 or 0."""
-    return Feature(name, column, indicator=True, words=name)
-
-
-def _refuse_unknown(settings: Sequence[str], columns: Sequence[str], kind: str) -> None:
-    """Refuse a setting such as ``age=99`` that names no column."""
+def _unknown_columns(settings: Sequence[str], columns: Sequence[str], kind: str) -> list[str]:
+    """Say which settings, such as ``age=99``, name no column; a sentence for each."""
+    sentences = []
     for setting in settings:
         if "=" in setting and not any(setting.startswith(f"{name}=") for name in columns):
             name = setting.partition("=")[0]
-            raise TableError(
+            sentences.append(
                 f"There is no column {shown(name)} for {kind} {shown(setting)}; "
                 f"{column_hint(name, columns)}"
             )
+    return sentences
+
+
+def _indicator(name: str, column: str) -> Feature:
+    """Describe a feature that is 1 or 0."""
+    return Feature(name, column, indicator=True, words=name)
 
 
 @dataclass

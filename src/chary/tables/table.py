@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -66,6 +66,41 @@ class TableError(ValueError):
 
     def __str__(self) -> str:
         return "".join(map(str, self.args))
+
+
+def refuse_together(*checks: Callable[[], object]) -> None:
+    """Run checks, and refuse once with the sentences of all that fail.
+
+    So a user who mends a file learns of every problem in one run.
+
+    >>> def empty():
+    ...     raise TableError("It is empty.")
+    >>> def locked():
+    ...     raise TableError("It is locked.")
+    >>> refuse_together(empty, print, locked)
+    Traceback (most recent call last):
+    chary.tables.table.TableError: It is empty. Also: It is locked.
+    """
+    errors: list[ValueError | OSError] = []
+    for check in checks:
+        try:
+            check()
+        except (ValueError, OSError) as error:
+            errors.append(error)
+    if not errors:
+        return
+    first, *others = errors
+    if not others:
+        raise first
+    parts = [*_sentence_parts(first)]
+    for other in others:
+        parts += [" Also: ", *_sentence_parts(other)]
+    raise TableError(*parts)
+
+
+def _sentence_parts(error: ValueError | OSError) -> Sequence[str | Parameter | Step]:
+    """Return the parts of the sentence of an error."""
+    return error.args if isinstance(error, TableError) else (str(error),)
 
 
 def reason(error: BaseException) -> str:
@@ -350,15 +385,20 @@ def refuse_taken(table: Table, names: Iterable[str]) -> None:
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:
-    """Refuse two columns of the same name."""
-    position_of: dict[str, int] = {}
+    """Refuse columns of the same name."""
+    positions_of: dict[str, list[str]] = {}
     for position, name in enumerate(names, 1):
-        if name in position_of:
-            raise TableError(
-                f"{where}: columns {position_of[name]} and {position} are both called "
-                f"{shown(name)}; rename one."
-            )
-        position_of[name] = position
+        positions_of.setdefault(name, []).append(str(position))
+    same_names = []
+    n_surplus = 0
+    for name, positions in positions_of.items():
+        if len(positions) > 1:
+            both = "both" if len(positions) == 2 else "all"
+            same_names.append(f"columns {listed(positions)} are {both} called {shown(name)}")
+            n_surplus += len(positions) - 1
+    if same_names:
+        rename = "rename one" if n_surplus == 1 else "rename all but one of each name"
+        raise TableError(f"{where}: {'; '.join(same_names)}; {rename}.")
 
 
 def told_apart(text: str) -> str:

@@ -341,9 +341,14 @@ class _Records:
             # The header itself may be a title that stands above the column names.
             if first == 1 and widths[1] > widths[0]:
                 remedy += f", or {Parameter('header_row')}"
+            also = ""
+            if len(ragged) > 1:
+                places = [self.where(int(starts[row])).rpartition(" ")[2] for row in ragged[1:6]]
+                more = ", ..." if len(ragged) > 6 else ""
+                also = f" (also {len(ragged) - 1:,} more: line {', '.join(places)}{more})"
             raise TableError(
                 f"{self.where(int(starts[first]))}: {widths[first]:,} cells where the header has "
-                f"{widths[0]:,}; quote cells that contain the delimiter, or pass the right one "
-                f"with {remedy}."
+                f"{widths[0]:,}{also}; quote cells that contain the delimiter, or pass the right "
+                f"one with {remedy}."
             )
         return np.flatnonzero(is_blank[1:])
