@@ -31,17 +31,19 @@ n_steps = 200
 convolution = nn.Sequential(nn.Conv2d(1, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten())
 backbone = nn.Sequential(convolution, nn.Dropout(0.2), nn.Linear(576, 32), nn.ReLU())
 network = DiverseNetwork(backbone, DiverseHeads(in_features=32, n_classes=10))  # chary
+# The heads are there before the optimizer, and the optimizer before the scheduler.
 optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3)
 scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1e-2, total_steps=n_steps)
 best_accuracy = -1.0
 
 for step in range(n_steps):
     network.train()
-    rows, unlabeled = torch.randint(100, (32,)), torch.randint(150, len(images), (32,))
+    rows = torch.randint(100, (32,))
+    unlabeled = torch.randint(150, len(images), (32,))  # chary
     logits, head_logits = network(images[rows], images[unlabeled])  # chary
     loss = cross_entropy(logits[:32], digits[rows])
-    # Chary.
-    loss += ensemble_loss(head_logits[:32], digits[rows]) + diversity_loss(head_logits[32:])
+    loss += ensemble_loss(head_logits[:32], digits[rows])  # chary
+    loss += diversity_loss(head_logits[32:])  # chary
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -49,12 +51,11 @@ for step in range(n_steps):
     if step % 20 == 19:
         network.eval()
         with torch.no_grad():
-            accuracy = (network(images[100:150])[0].argmax(dim=1) == digits[100:150]).float().mean()
+            logits, _ = network(images[100:150])
+        accuracy = (logits.argmax(dim=1) == digits[100:150]).float().mean()
         if accuracy >= best_accuracy:
-            best_accuracy, best_weights = (
-                accuracy,
-                {k: v.clone() for k, v in network.state_dict().items()},
-            )
+            best_accuracy = accuracy
+            best_weights = {name: value.clone() for name, value in network.state_dict().items()}
 
 # %%
 # The weights that did best on the validation rows, on all other scans.

@@ -297,6 +297,58 @@ def test_joint_heads_pass_unlabelled_rows_as_labelled_ones():
     assert network.backbone[1].num_batches_tracked == 2
 
 
+def test_under_autocast_agreement_has_the_precision_of_float32():
+    torch.manual_seed(0)
+    network = DiverseNetwork(nn.Sequential(nn.Linear(D, 8), nn.ReLU()), DiverseHeads(8, C, M))
+    X = torch.randn(1000, D)
+    with torch.no_grad():
+        exact = chary.torch.t_similarity(network(X)[1].softmax(-1))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits, head_logits = network(X)
+            similarity = chary.torch.t_similarity(head_logits.softmax(-1))
+        # The diverse heads alone are exempt: the network under them trains as without them.
+        assert logits.dtype == torch.bfloat16
+    assert similarity.dtype == torch.float32
+    assert len(similarity.unique()) > 990  # 200 in bfloat16
+    torch.testing.assert_close(similarity, exact, rtol=0, atol=0.01)
+    half = network.bfloat16()(X.bfloat16())[1]
+    assert half.dtype == torch.float32
+    diversity_loss(half).backward()
+    assert network.heads.linear.weight.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("places", [(7,), (4, 3)], ids=["tokens", "places in an image"])
+def test_every_token_and_every_place_is_a_row(places):
+    generator = torch.Generator().manual_seed(0)
+    heads = DiverseHeads(8, C, M)
+    features = torch.randn(6, *places, 8, generator=generator)
+    targets = torch.randint(-1, C, (6, *places), generator=generator)
+    weights = torch.rand(6, *places, generator=generator)
+    found = heads(features)
+    as_rows = heads(features.flatten(0, -2))
+    for outputs, rows in zip(found, as_rows, strict=True):
+        torch.testing.assert_close(outputs.reshape(rows.shape), rows)
+    torch.testing.assert_close(
+        diverse_losses(*found, targets, weights),
+        diverse_losses(*as_rows, targets.flatten(), weights.flatten()),
+    )
+    is_text = torch.rand(6, *places, generator=generator) < 0.5
+    torch.testing.assert_close(
+        diversity_loss(found[1], is_text), diversity_loss(as_rows[1][is_text.flatten()])
+    )
+
+
+def test_shapes_that_do_not_fit_are_refused_with_a_way_out():
+    heads = DiverseHeads(8, C)
+    with pytest.raises(ValueError, match=r"shape \(2, 8, 4, 3\).*8 features.*movedim\(1, -1\)"):
+        heads(torch.zeros(2, 8, 4, 3))
+    with pytest.raises(ValueError, match=r"shape \(2, 9\); the heads expect 8 .* dimension\.$"):
+        heads(torch.zeros(2, 9))
+    _, of_tokens = heads(torch.zeros(2, 7, 8))
+    with pytest.raises(ValueError, match=r"\(2,\).*\(2, 7, 5, 4\).*shape \(2, 7\) are expected"):
+        ensemble_loss(of_tokens, torch.zeros(2, dtype=torch.int64))
+
+
 @pytest.mark.parametrize("joint", [False, True])
 def test_export_is_one_graph_whatever_the_number_of_heads(joint):
     X = torch.randn(9, 7, generator=torch.Generator().manual_seed(0))

@@ -6,7 +6,7 @@ The counterpart of ``chary.method.network``: the same maths, differentiated by a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -20,10 +20,13 @@ from chary.method.network import Losses
 class DiverseHeads(nn.Module):
     """A prediction head and M diverse heads on a backbone's features, in one linear layer.
 
+    The diverse heads compute in float32 under autocast, too: agreement in half precision would
+    take few values, and many rows would tie.
+
     Parameters
     ----------
     in_features, n_classes : int
-        Width of the features, and C.
+        Width h of the features, and C.
     n_heads : int, default=5
         M, at least 2.
     joint : bool, default=False
@@ -36,6 +39,12 @@ class DiverseHeads(nn.Module):
     >>> logits, head_logits = heads(torch.zeros(2, 8))
     >>> logits.shape, head_logits.shape
     (torch.Size([2, 3]), torch.Size([2, 5, 3]))
+
+    A label for each token of a text: features (n, tokens, h).
+
+    >>> logits, head_logits = heads(torch.zeros(2, 7, 8))
+    >>> logits.shape, head_logits.shape
+    (torch.Size([2, 7, 3]), torch.Size([2, 7, 5, 3]))
     """
 
     def __init__(
@@ -55,15 +64,24 @@ class DiverseHeads(nn.Module):
 
         Parameters
         ----------
-        features : Tensor of shape (n, h)
+        features : Tensor of shape (n, h), (n, tokens, h) or (n, height, width, h)
+            Every vector of h features gets a label: of a row, a token or a place in an image.
         """
+        if features.shape[-1] != self.linear.in_features:
+            raise ValueError(_wrong_width(features, self.linear.in_features))
+
         C = self.n_classes
         weight = self.linear.weight  # ((1 + M) C, h)
         bias = self.linear.bias
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
         if not self.joint:
             features = features.detach()
-        head_logits = functional.linear(features, weight[C:], bias[C:])  # (n, M C)
+        with _no_autocast(features):
+            head_logits = functional.linear(
+                _at_least_float32(features),
+                _at_least_float32(weight[C:]),
+                _at_least_float32(bias[C:]),
+            )  # (n, M C)
         return logits, head_logits.unflatten(-1, (self.n_heads, C))
 
 
@@ -77,7 +95,7 @@ class DiverseNetwork(nn.Module):
     Parameters
     ----------
     backbone : Module
-        Rows -> features (n, h).
+        Rows -> features (n, h), or one of the other shapes that ``DiverseHeads`` takes.
     heads : DiverseHeads
         On these features.
     """
@@ -126,6 +144,34 @@ class DiverseNetwork(nn.Module):
         return self
 
 
+def _wrong_width(features: Tensor, in_features: int) -> str:
+    """Say why features do not fit the heads, and how to make them fit."""
+    message = (
+        f"The features have shape {tuple(features.shape)}; the heads expect {in_features} features "
+        "in the last dimension."
+    )
+    if features.ndim > 2 and features.shape[1] == in_features:
+        message += (
+            " For one label per row pool them, features.flatten(2).mean(dim=2); for one label per "
+            "place move the channels, features.movedim(1, -1)."
+        )
+    return message
+
+
+def _no_autocast(tensor: Tensor) -> AbstractContextManager[Any]:
+    """Leave autocast, where it is on for the tensor's device."""
+    device = tensor.device.type
+    # Only where it is on: the context manager would show in an exported graph.
+    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        return torch.autocast(device, enabled=False)
+    return nullcontext()
+
+
+def _at_least_float32(tensor: Tensor) -> Tensor:
+    """Turn half precision into float32; leave float32 and float64 as they are."""
+    return tensor.float() if tensor.dtype.itemsize < 4 else tensor
+
+
 def _is_frozen(module: nn.Module) -> bool:
     """Tell whether a module has parameters or buffers, none of which requires a gradient."""
     tensors = [*module.parameters(), *module.buffers()]
@@ -155,15 +201,24 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
     Parameters
     ----------
     head_logits : Tensor of shape (n, M, C)
+        Or (n, tokens, M, C), (n, height, width, M, C); then ``targets`` has a label for each token
+        or place.
     targets : Tensor of shape (n,)
         Class index of each row; a row with a negative index is unlabelled and does not count.
     weights : Tensor of shape (n,), default=None
         w, 1 when None.
     """
+    if targets.shape != head_logits.shape[:-2]:
+        raise ValueError(
+            f"targets have shape {tuple(targets.shape)}, head_logits {tuple(head_logits.shape)}; "
+            f"targets of shape {tuple(head_logits.shape[:-2])} are expected. For one label per row "
+            "give the heads one vector per row, such as features.mean(dim=1) over tokens."
+        )
     labeled = targets >= 0  # (n,)
-    head_targets = targets.clamp(min=0).repeat_interleave(head_logits.shape[1])  # (n M,)
-    losses = functional.cross_entropy(head_logits.flatten(0, 1), head_targets, reduction="none")
-    losses = losses.unflatten(0, head_logits.shape[:2]).mean(dim=1)  # (n M,) -> (n,)
+    n_heads = head_logits.shape[-2]
+    head_targets = targets.clamp(min=0).flatten().repeat_interleave(n_heads)  # (n M,)
+    losses = functional.cross_entropy(head_logits.flatten(0, -2), head_targets, reduction="none")
+    losses = losses.reshape(head_logits.shape[:-1]).mean(dim=-1)  # (n M,) -> (n,)
     if weights is not None:
         losses = losses * weights
     return _mean(losses, labeled)
@@ -177,8 +232,10 @@ def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
     Parameters
     ----------
     head_logits : Tensor of shape (n, M, C)
+        Or (n, tokens, M, C), (n, height, width, M, C).
     rows : bool Tensor of shape (n,), default=None
-        The rows that count, in the paper the unlabelled ones; all when None.
+        The rows that count, in the paper the unlabelled ones; all when None. Leave out the padding
+        of texts.
     """
     similarity = t_similarity(head_logits.softmax(dim=-1))  # (n,)
     if rows is None:
@@ -203,7 +260,7 @@ def diverse_losses(
         Weights of the labelled rows.
     """
     return Losses(
-        supervised=ensemble_loss(logits[:, None], targets, weights),
+        supervised=ensemble_loss(logits.unsqueeze(-2), targets, weights),
         ensemble=ensemble_loss(head_logits, targets, weights),
         similarity=diversity_loss(head_logits, targets < 0),
     )
