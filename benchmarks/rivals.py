@@ -60,7 +60,7 @@ class Draw(NamedTuple):
     seed: int
 
 
-def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
+def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw | None]]]:
     """List every draw that the collections allow, shuffled, so that a part is a fair one."""
     facts = {
         c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS
@@ -242,10 +242,16 @@ def measured(draw: Draw, method: str) -> dict[str, Any]:
     }
 
 
-def run(cache: Path, seeds: list[int], methods: list[str], tables: list[str]) -> None:
+def run(
+    cache: Path,
+    seeds: list[int],
+    methods: list[str],
+    tables: list[str],
+    list_draws: Callable[[list[int]], Iterator[tuple[str, Callable[[], Draw | None]]]] = draws,
+) -> None:
     """Add to the file what is not in it."""
     found = read(cache)
-    for name, make in draws(seeds):
+    for name, make in list_draws(seeds):
         todo = [method for method in methods if method not in found[name]]
         if not todo or (tables and name.split()[2] not in tables) or (draw := make()) is None:
             continue
