@@ -252,8 +252,8 @@ def main() -> None:
     console = Console(width=120)
     console.print("$ python benchmarks/class_shares.py", highlight=False)
     console.print(
-        f"# commit {commit}, chary {__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"Python {platform.python_version()}",
+        f"# commit {commit}, chary {__version__}, NumPy {np.__version__}, "
+        f"SciPy {scipy.__version__}, Python {platform.python_version()}",
         highlight=False,
     )
     for k in options.rows:

@@ -340,6 +340,35 @@ def test_new_classes_and_no_answers_among_values():
     ]
 
 
+def test_answers_that_are_hardly_ever_a_class_are_refused_with_both_remedies(tmp_path):
+    frame = pl.DataFrame({"x": range(400), "rule": ["bug", "wish"] * 200})
+    drawn(frame, "rule", tmp_path / "s.csv", 40)
+    filled(tmp_path / "s.csv", ["yes"] * 400)
+    said = (
+        r"Only 0 of 40 answers are classes that the labels have \('bug' and 'wish'\); others are "
+        "'yes' in 40 rows. Answer with the class of each row, .* or pass classes='yes' if"
+    )
+    with pytest.raises(TableError, match=said):
+        judge(frame, "rule", tmp_path / "s.csv")
+    with pytest.raises(TableError, match=said):
+        judge(frame, "rule", ["yes"] * 40 + [None] * 360)
+    accuracy = judge(frame, "rule", tmp_path / "s.csv", classes="yes").accuracy
+    assert (accuracy.correct, accuracy.n) == (0, 40)
+    # A few known classes, or few answers in all, are no sign of another question.
+    assert judge(frame, "rule", ["yes"] * 36 + ["bug"] * 4 + [None] * 360).accuracy.n == 40
+    assert judge(frame, "rule", ["yes"] * 4 + [None] * 396).accuracy.n == 4
+
+
+def test_answers_that_are_all_the_labels_get_one_question():
+    frame = pl.DataFrame({"x": range(400), "rule": ["bug", "wish"] * 200})
+    labels = frame["rule"].to_list()
+    question = "All 30 answers are the same as the labels in column 'rule'. Were these seen"
+    notes = judge(frame, "rule", labels[:30] + [None] * 370).notes
+    assert [note for note in notes if note.startswith(question)]
+    notes = judge(frame, "rule", [*labels[:29], "bug"] + [None] * 370).notes
+    assert not [note for note in notes if "Were these seen" in note]
+
+
 def test_a_sheet_drawn_for_a_model_is_no_judge(tmp_path):
     table = Table(FRAME, "t.csv", ",")
     with (tmp_path / "a.csv").open("wb") as file:

@@ -26,6 +26,10 @@ from chary.tables.table import Table, TableError
 from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
 
 FEWEST_ANSWERS = 2  # of an audit
+# Answers are refused if fewer than this share of at least so many rows name a class of the labels.
+_LEAST_KNOWN = 0.1
+_FEWEST_TO_REFUSE = 5
+_MOST_NAMED = 5  # classes in one sentence
 _NO_CLASS = {"", SKIPPED}  # answers that name no class: none yet, and a skipped row
 
 
@@ -232,12 +236,14 @@ def read_audit(
     unlabeled: str | Sequence[str] | None = None,
     *,
     chosen: str = RANDOM,
+    classes: Sequence[str] = (),
 ) -> AuditAnswers:
     """Read a sheet's answers and match them with the table that its rows were drawn from.
 
     Answers that differ only in case and white space are one class. A sheet that cannot be
     understood is refused with a ``TableError``, and so is a sheet whose rows were not ``chosen`` as
-    required: at random, or for doubt.
+    required: at random, or for doubt. ``classes`` are answers that are classes although no label of
+    the table has them.
     """
     sheet = read_sheet(path)
     origin = origin_of(sheet)
@@ -256,7 +262,8 @@ def read_audit(
         )
 
     cells = cells_of(table, target)
-    answers = match_answers(sheet, cells, target, labels.classes.tolist(), markers, chosen)
+    known = labels.classes.tolist()
+    answers = match_answers(sheet, cells, target, known, markers, chosen, new_classes=classes)
     answers = replace(answers, drawn=table.places_of(answers.drawn))
 
     # A row may have been labelled in the table since the draw. A row without a label has the code
@@ -281,10 +288,12 @@ def match_answers(
     markers: Sequence[str] = (),
     chosen: str = RANDOM,
     others: Sequence[Table] = (),
+    new_classes: Sequence[str] = (),
 ) -> AuditAnswers:
     """Match the answers of a sheet with rows of the table, each as the class that it means.
 
-    ``others`` are further people's sheets.
+    ``others`` are further people's sheets, and ``new_classes`` answers that are known to be classes
+    although no label has them.
     """
     # The sheets, by path, and their rows.
     all_sheets = [sheet, *others]
@@ -299,6 +308,7 @@ def match_answers(
     for rows_of_person in rows_of_sheets:
         counts.update(row.answer for row in rows_of_person.by_place.values())
     class_of, retyped = classes_meant(counts, classes, markers)
+    refuse_foreign_answers(counts, class_of, classes, new_classes)
     notes = [*rows.notes, *retyped]
     answers_of_people = [_classes_by_place(person, class_of) for person in rows_of_sheets]
     answer_at = answers_of_people[0]
@@ -400,6 +410,52 @@ def classes_meant(
         if title not in (as_typed(answer), SKIPPED):
             notes.append(f"The answer {shown(answer)} was read as {shown(title)}.")
     return class_of, notes
+
+
+def refuse_foreign_answers(
+    counts: Mapping[str, int],
+    class_of: Mapping[str, str],
+    classes: Sequence[str],
+    new_classes: Sequence[str],
+) -> None:
+    """Refuse answers if hardly any of them is a class that the labels have.
+
+    They may answer another question, such as whether a label is right.
+
+    Parameters
+    ----------
+    counts : mapping of answer to number of rows
+    class_of : mapping of answer to class
+        From ``classes_meant``.
+    classes : sequence of str
+        The classes of the labels.
+    new_classes : sequence of str
+        Answers that the user has named as classes.
+    """
+    n_answers = 0
+    n_known = 0
+    foreign: Counter[str] = Counter()
+    for answer, n_rows in counts.items():
+        name = class_of[answer]
+        if name in _NO_CLASS:
+            continue
+        n_answers += n_rows
+        if name in classes or is_marker(name, new_classes):
+            n_known += n_rows
+        else:
+            foreign[name] += n_rows
+    if n_answers < _FEWEST_TO_REFUSE or n_known >= _LEAST_KNOWN * n_answers:
+        return
+
+    commonest = [name for name, _ in foreign.most_common(_MOST_NAMED)]
+    values = listed(f"{shown(name)} in {counted(foreign[name], 'row')}" for name in commonest)
+    known = listed([shown(name) for name in classes[:_MOST_NAMED]])
+    parameters = " ".join(f"{Parameter('classes', name)}" for name in commonest)
+    raise TableError(
+        f"Only {n_known} of {n_answers:,} answers are classes that the labels have ({known}); "
+        f"others are {values}. Answer with the class of each row, not with whether a label is "
+        f"right; or pass {parameters} if these are classes that the labels lack."
+    )
 
 
 def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:

@@ -41,6 +41,8 @@ from chary.tables.table import blank_rows_note, texts
 
 EMPTY = "(empty)"  # the name of the slice of rows without a value in its column
 _MOST_SLICES = 200
+# From this many answers on, a reader is asked why all of them are the same as the labels.
+_FEWEST_TO_ASK = 10
 # The default seed of a draw from a table that chary labelled. It differs from the default seed of
 # an audit: with the same seed the same rows would be drawn, whose answers the labels may have been
 # learned from, and the labels would look better than they are.
@@ -254,6 +256,13 @@ def _notes(
                 f"Column {shown(column.name)} has no label in {column.n_missing:,} of "
                 f"{source.n_filled:,} rows; for classes, slices and comparisons these count as "
                 "wrong."
+            )
+        n_answers = len(answers.rows)
+        if n_answers >= _FEWEST_TO_ASK and int(column.correct.sum()) == n_answers:
+            notes.append(
+                f"All {n_answers:,} answers are the same as the labels in column "
+                f"{shown(column.name)}. Were these seen or copied when the rows were answered? "
+                "Then the figures say nothing."
             )
     return notes
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from chary._words import Step, shown
-from chary.audit.answers import AuditAnswers, classes_meant, match_answers
+from chary.audit.answers import AuditAnswers, classes_meant, match_answers, refuse_foreign_answers
 from chary.audit.labels_under_test import LabelsUnderTest
 from chary.audit.origin import SheetOrigin, origin_of
 from chary.audit.sheet import SKIPPED, read_sheet
@@ -84,6 +84,7 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     typed = label_texts(column)
     counts = Counter(typed.drop_nulls().to_list())
     class_of, notes = classes_meant(counts, tested.classes, markers_of(tested.options.unlabeled))
+    refuse_foreign_answers(counts, class_of, tested.classes, tested.options.classes)
     answers = typed.replace_strict(class_of, default=None, return_dtype=pl.String)
     is_answered = answers.is_not_null() & (answers != SKIPPED)
     rows = is_answered.arg_true().to_numpy().astype(np.intp)
@@ -125,6 +126,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
         tested.classes,
         markers_of(options.unlabeled),
         others=more_sheets,
+        new_classes=options.classes,
     )
 
     # People could see the columns of the draw, and columns that were added to a sheet later.

@@ -263,7 +263,9 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
     answers = None
     given_labels = labels
     if options.audit is not None:
-        answers = read_audit(options.audit, table, target, labels, unlabeled)
+        answers = read_audit(
+            options.audit, table, target, labels, unlabeled, classes=options.classes
+        )
         prior: Any = options.class_prior
         if answers.new_classes and (isinstance(prior, Mapping) or np.ndim(prior)):
             raise TableError(
