@@ -159,36 +159,30 @@ class Explainer(NamedTuple):
         ``cells`` are the texts of column ``place``, one for each row of X (n, d). Each long word
         of a text is left out in turn; its effect is how far the log-odds of the class then fall.
         """
-        words_in_cells = cells.cast(pl.String).str.extract_all(_WORD_PATTERN).to_list()
-        words_of = [words or [] for words in words_in_cells]  # a missing cell has no words
-        named: list[list[str]] = [[] for _ in words_of]
-        rows = [row for row, words in enumerate(words_of) if words]
-        if not rows:
+        words_of_cells = cells.cast(pl.String).str.extract_all(_WORD_PATTERN).to_list()
+        named: list[list[str]] = [[] for _ in words_of_cells]
+        # By row; a row without words, or without a text, is not among them.
+        words_of = {row: words for row, words in enumerate(words_of_cells) if words}
+        if not words_of:
             return named
+        droppable = {row: _longest_words(words) for row, words in words_of.items()}
 
-        # The versions of the texts: first every whole text, then, row by row, the text without
-        # each of its words. ``version_rows`` says which row a version belongs to.
-        droppable = {row: _longest_words(words_of[row]) for row in rows}
-        version_rows = rows.copy()
-        versions = [" ".join(words_of[row]) for row in rows]
-        for row in rows:
+        # First every whole text, then, row by row, the text without each of its words.
+        rows = list(words_of)
+        texts = [" ".join(words) for words in words_of.values()]
+        for row, words in words_of.items():
             for dropped in droppable[row]:
-                version_rows.append(row)
-                versions.append(" ".join(word for word in words_of[row] if word.lower() != dropped))
-        version_X = self._with_texts(place, X[version_rows], pl.DataFrame({cells.name: versions}))
-        odds = _log_odds(probabilities(self.classifier, version_X), codes[version_rows])
+                rows.append(row)
+                texts.append(" ".join(word for word in words if word.lower() != dropped))
+        changed = self._with_texts(place, X[rows], pl.DataFrame({cells.name: texts}))
+        odds = _log_odds(probabilities(self.classifier, changed), codes[rows])
 
-        # The versions of the first row begin after the whole texts, those of the second follow, ...
-        start = len(rows)
-        for place_of_whole, row in enumerate(rows):
-            words = list(droppable[row].values())
-            end = start + len(words)
-            word_effects = np.round(odds[place_of_whole] - odds[start:end], _DECIMALS)
-            start = end
-            least_effect = _MIN_SHARE_OF_BEST_WORD * word_effects.max()
-            for best in np.argsort(-word_effects, kind="stable")[:_MAX_NAMED_WORDS]:
-                if word_effects[best] > 0 and word_effects[best] >= least_effect:
-                    named[row].append(f'"{visible(words[best], 30)}"')
+        n_whole = len(words_of)
+        n_dropped = [len(words) for words in droppable.values()]
+        word_effects = np.repeat(odds[:n_whole], n_dropped) - odds[n_whole:]
+        effects_of_rows = np.split(np.round(word_effects, _DECIMALS), np.cumsum(n_dropped)[:-1])
+        for row, effects_of_row in zip(words_of, effects_of_rows, strict=True):
+            named[row] = _name_best(list(droppable[row].values()), effects_of_row)
         return named
 
     def _with_texts(self, place: int, X: Array, texts: pl.DataFrame) -> Array:
@@ -215,6 +209,20 @@ def _longest_words(words: Sequence[str]) -> dict[str, str]:
         first_written.setdefault(word.lower(), word)
     longest = set(sorted(first_written, key=len, reverse=True)[:_MAX_DROPPED_WORDS])
     return {key: word for key, word in first_written.items() if key in longest}
+
+
+def _name_best(words: Sequence[str], word_effects: Floats) -> list[str]:
+    """Name up to three words of the largest effects, in quotes.
+
+    >>> _name_best(["dull", "good", "fine"], np.array([0.1, 2.0, 1.0]))
+    ['"good"', '"fine"']
+    """
+    least_effect = _MIN_SHARE_OF_BEST_WORD * word_effects.max()
+    names = []
+    for best in np.argsort(-word_effects, kind="stable")[:_MAX_NAMED_WORDS]:
+        if word_effects[best] > 0 and word_effects[best] >= least_effect:
+            names.append(f'"{visible(words[best], 30)}"')
+    return names
 
 
 def explainer(
@@ -279,8 +287,8 @@ def every_reason(
 
 def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
     """Write the cells of each row as a text (``age = 47; town = Ulm``), or null."""
-    texts = ["; ".join(cell.shown for cell in cells) or None for cells in cells_by_row]
-    return pl.Series(texts, dtype=pl.String)
+    texts = ["; ".join(cell.shown for cell in cells) for cells in cells_by_row]
+    return pl.Series(texts, dtype=pl.String).replace("", None)
 
 
 def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups) -> Floats:
@@ -305,12 +313,10 @@ def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Grou
         Rows that stand for all rows, from ``spread_rows``.
     groups : sequence of G arrays of feature numbers
     """
-    size = max(1, _MAX_COMPARED_CELLS // (len(background) * X.shape[1]))
-    blocks: list[Floats] = [np.zeros((0, len(groups)))]
-    for start in range(0, len(X), size):
-        rows = slice(start, start + size)
-        blocks.append(_effects_of_block(model, X[rows], codes[rows], background, groups))
-    return np.round(np.concatenate(blocks), _DECIMALS) + 0.0  # -0.0 becomes 0.0
+    row_effects = np.zeros((len(X), len(groups)))
+    for rows in _blocks_of_rows(len(X), background.size, _MAX_COMPARED_CELLS):
+        row_effects[rows] = _effects_of_block(model, X[rows], codes[rows], background, groups)
+    return np.round(row_effects, _DECIMALS) + 0.0  # -0.0 becomes 0.0
 
 
 def _effects_of_block(
@@ -427,7 +433,7 @@ def _predict_changed(
     donor = np.concatenate([np.zeros(n, dtype=np.intp), donor])
 
     blocks = []
-    for block in _blocks_of_rows(len(row), X.shape[1]):
+    for block in _blocks_of_rows(len(row), X.shape[1], _MAX_PREDICTED_NUMBERS):
         changed = np.where(is_in_group[group[block]], donors[donor[block]], X[row[block]])
         blocks.append(probabilities(model, changed))
     probs = np.concatenate(blocks).astype(np.float64)
@@ -453,24 +459,26 @@ def _hash_rows(X: Array) -> NDArray[np.uint64]:
     # Odd, because multiplying by an odd number loses no bits modulo 2**64.
     factors = rng.integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
     sums = np.zeros(len(X), dtype=np.uint64)
-    for block in _blocks_of_rows(*X.shape):
+    for block in _blocks_of_rows(len(X), X.shape[1], _MAX_PREDICTED_NUMBERS):
         sums[block] = (bits[block] * factors).sum(axis=1)
     # Every bit should depend on all bits of the sum: the shift mixes high bits into low ones, the
     # multiplication low bits into high ones (a step of the generator SplitMix64).
     return (sums ^ (sums >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
-def _blocks_of_rows(n_rows: int, n_features: int) -> Iterator[slice]:
-    """Yield slices of rows with at most ``_MAX_PREDICTED_NUMBERS`` numbers in each."""
-    size = max(1, _MAX_PREDICTED_NUMBERS // n_features)
+def _blocks_of_rows(n_rows: int, numbers_per_row: int, max_numbers: int) -> Iterator[slice]:
+    """Yield slices of rows with at most ``max_numbers`` numbers in each, but at least one row."""
+    size = max(1, max_numbers // numbers_per_row)
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
 
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[Ints]]:
     """List the columns that are used, and the feature numbers of each, in the order of features."""
-    used = [column.name for column in preparation.ordered_ if column.used]
-    features_of: dict[str, list[int]] = {name: [] for name in used}
+    features_of: dict[str, list[int]] = {}
+    for column in preparation.ordered_:
+        if column.used:
+            features_of[column.name] = []
     for number, feature in enumerate(preparation.features()):
         features_of[feature.column].append(number)
     groups = [np.array(features, dtype=np.intp) for features in features_of.values()]

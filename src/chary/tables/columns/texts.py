@@ -7,8 +7,8 @@ code points c_i ... c_(j-1) has the number
 
 which does not depend on the text before it, and takes two look-ups in one cumulative sum. The bits
 of the number are mixed; the leading ones are the place of the n-gram among ``_N_PLACES``. No
-vocabulary is kept. scikit-learn's ``HashingVectorizer`` does
-the same, an n-gram at a time, and takes four times as long.
+vocabulary is kept. scikit-learn's ``HashingVectorizer`` does the same, an n-gram at a time, and
+takes four times as long.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class Texts(Kind):
         places, weights, topics = (column.learned[name] for name in self.learns)
         blocks = []
         for counts in count_ngrams(cells):
-            blocks.append(_weigh(counts[:, places], weights) @ topics)
+            vectors = _weigh(counts[:, places], weights)  # (cells of a chunk, m)
+            blocks.append(vectors @ topics)
         numbers = np.concatenate(blocks)
         numbers[missing_cells(cells).to_numpy()] = np.nan
         return numbers
@@ -117,10 +118,8 @@ class Texts(Kind):
         """Tell whether a column's arrays fit together and its topics have names."""
         places, weights, topics = (column.learned[name] for name in self.learns)
         has_types = places.dtype == np.uint32 and weights.dtype == topics.dtype == np.float32
-        has_shapes = weights.shape == places.shape and topics.shape == (
-            places.size,
-            len(column.categories),
-        )
+        n_topics = len(column.categories)
+        has_shapes = weights.shape == places.shape and topics.shape == (places.size, n_topics)
         return has_types and has_shapes
 
 
@@ -143,45 +142,52 @@ def _sample_texts(filled: pl.Series) -> pl.DataFrame:
 
 
 def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _FrequentNgrams:
-    """Choose the most frequent n-grams of several rows, if there are any."""
+    """Choose the most frequent n-grams of those that stand in several rows.
+
+    If no n-gram stands in two rows, those of a single row are chosen.
+    """
     rows = sample["rows"].to_numpy()
-    counts = vstack(list(count_ngrams(sample["value"])), format="csr")
-    rows_of_entries = np.repeat(rows, np.diff(counts.indptr))
-    n_rows = np.bincount(counts.indices, rows_of_entries, _N_PLACES)
+    counts = vstack(list(count_ngrams(sample["value"])), format="csr")  # (texts, _N_PLACES)
+    # A text may stand in several rows; so do all its n-grams.
+    rows_by_entry = np.repeat(rows, np.diff(counts.indptr))
+    n_rows = np.bincount(counts.indices, rows_by_entry, minlength=_N_PLACES)
 
     most_frequent = np.argsort(-n_rows, kind="stable")[: defaults.max_ngrams]
-    # Two rows, or one if no n-gram stands in two.
     fewest_rows = min(2, max(1, n_rows.max()))
-    places = np.sort(most_frequent[n_rows[most_frequent] >= fewest_rows])
-    weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows[places]))
+    is_frequent = n_rows[most_frequent] >= fewest_rows
+    places = np.sort(most_frequent[is_frequent])
+    n_rows = n_rows[places]
+    weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows))
     return _FrequentNgrams(
-        places.astype(np.uint32), weights.astype(np.float32), n_rows[places], counts[:, places]
+        places=places.astype(np.uint32),
+        weights=weights.astype(np.float32),
+        n_rows=n_rows,
+        counts=counts[:, places],
     )
 
 
 def _weigh(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
-    """Compute the vectors x of unit length from counts; see ``Texts``."""
-    data = (1 + np.log(counts.data)) * weights[counts.indices]
-    squares = csr_matrix((data**2, counts.indices, counts.indptr), counts.shape)
-    lengths = np.sqrt(squares.sum(axis=1).A1)
-    data /= np.repeat(lengths, np.diff(counts.indptr)).astype(np.float32)
-    return csr_matrix((data, counts.indices, counts.indptr), counts.shape)
+    """Compute the vectors x of unit length from counts (cells, m); see ``Texts``."""
+    vectors = counts.copy()
+    vectors.data = (1 + np.log(counts.data)) * weights[counts.indices]
+    lengths = np.sqrt(vectors.power(2).sum(axis=1).A1)  # (cells,)
+    vectors.data /= np.repeat(lengths, np.diff(vectors.indptr)).astype(np.float32)
+    return vectors
 
 
 def _topics(ngrams: _FrequentNgrams, rows: NDArray[np.uint32], hints: Hints) -> NDArray[np.float32]:
-    """Compute the leading right singular vectors (m, k).
-
-    The heaviest entry of each is positive.
-    """
+    """Compute the leading right singular vectors, (m, k), the heaviest entry of each positive."""
     defaults = hints.defaults
-    n_for_classes = int(defaults.topics_per_class * hints.n_classes)
-    n_topics = min(defaults.max_topics, max(defaults.min_topics, n_for_classes))
+    n_topics = int(defaults.topics_per_class * hints.n_classes)
+    n_topics = min(defaults.max_topics, max(defaults.min_topics, n_topics))
 
-    matrix = _weigh(ngrams.counts, ngrams.weights)
+    vectors = _weigh(ngrams.counts, ngrams.weights)  # (texts, m)
+    n_topics = max(1, min(n_topics, min(vectors.shape) - 1))
     # The factor sqrt(r) makes a text that stands in r rows count r times.
-    by_row = diags_array(np.sqrt(rows).astype(np.float32)) @ matrix
-    k = max(1, min(n_topics, min(matrix.shape) - 1))
-    left, _, right = randomized_svd(by_row, k, n_iter=defaults.svd_iterations, random_state=0)
+    factors = diags_array(np.sqrt(rows).astype(np.float32))
+    left, _, right = randomized_svd(
+        factors @ vectors, n_topics, n_iter=defaults.svd_iterations, random_state=0
+    )
     _, topics = svd_flip(left, right, u_based_decision=False)
     return np.ascontiguousarray(topics.T, np.float32)
 
@@ -194,21 +200,21 @@ def _name_topics(
     sample = sample.gather_every(step)
     letters = Letters(normalized(sample["value"]))
     words = letters.words()
-    # For each place: its first entry in ``words``; for each entry: the index of its place.
-    places, first, place_index = np.unique(words.place, return_index=True, return_inverse=True)
-    n_rows = step * np.bincount(place_index, sample["rows"].to_numpy()[words.cell], len(places))
+    # For each place its first word, and for each word the number of its place.
+    places, first_words, place_numbers = np.unique(
+        words.place, return_index=True, return_inverse=True
+    )
+    rows_by_word = sample["rows"].to_numpy()[words.cell]
+    n_rows = step * np.bincount(place_numbers, rows_by_word, minlength=len(places))
 
     # Another n-gram may have the same place as a word: at least half of the rows counted at the
     # place must hold the word.
-    nearest = np.searchsorted(ngrams.places, places).clip(max=len(ngrams.places) - 1)
-    fewest_rows = np.maximum(_NAMING_ROWS, ngrams.n_rows[nearest] / 2)
-    can_name = (ngrams.places[nearest] == places) & (n_rows >= fewest_rows)
+    chosen = np.searchsorted(ngrams.places, places).clip(max=len(ngrams.places) - 1)
+    is_chosen = ngrams.places[chosen] == places
+    can_name = is_chosen & (n_rows >= _NAMING_ROWS) & (n_rows >= ngrams.n_rows[chosen] / 2)
 
-    names = []
-    for i in first[can_name].tolist():
-        word_letters = letters.text[letters.word_start[i] : letters.word_stop[i]]
-        names.append(word_letters[:_NAMING_LETTERS])
-    weights = np.abs(topics[nearest[can_name]])  # (words, k)
+    names = [letters.word(i)[:_NAMING_LETTERS] for i in first_words[can_name].tolist()]
+    weights = np.abs(topics[chosen[can_name]])  # (names, k)
     heaviest = np.argsort(-weights, axis=0, kind="stable")[:_NAMING_WORDS]
     return tuple(", ".join(names[i] for i in column) for column in heaviest.T.tolist())
 
@@ -251,13 +257,16 @@ def _sample_beginnings(filled: pl.Series) -> pl.Series:
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
     """Tell whether most cells have several words that repeat."""
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
-    word = pl.col("word")
     pieces = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell")
-    pieces = pieces.explode("word").with_columns(word.str.strip_chars(_AROUND))
-    words = pieces.filter(word.str.contains(_WORD))
+    word = pl.col("word")
+    words = (
+        pieces.explode("word")
+        .with_columns(word.str.strip_chars(_AROUND))
+        .filter(word.str.contains(_WORD))
+    )
 
-    n_wordy = (words["cell"].value_counts()["count"] >= 2).sum()
-    if n_wordy < defaults.wordy_share * len(cells):
+    n_words = words["cell"].value_counts()["count"]  # by cell
+    if (n_words >= 2).sum() < defaults.wordy_share * len(cells):
         return False
     # For each word of each cell: whether another cell holds the word, too.
     repeats = words.unique().select(pl.len().over("word") > 1).to_series()
@@ -294,18 +303,25 @@ def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
 
     A chunk has about a million letters.
     """
-    lengths = np.minimum(cells.str.len_chars().fill_null(0).to_numpy(), _MAX_LETTERS) + 1
-    chunk_of_cell = np.cumsum(lengths, dtype=np.int64) // _CHUNK_LETTERS
-    starts = np.flatnonzero(np.diff(chunk_of_cell)) + 1
+    lengths = cells.str.len_chars().fill_null(0).to_numpy()
+    # A cell takes one letter more than it has: the line break before it.
+    letters_so_far = np.cumsum(np.minimum(lengths, _MAX_LETTERS) + 1, dtype=np.int64)
+    starts = np.flatnonzero(np.diff(letters_so_far // _CHUNK_LETTERS)) + 1
     for start, stop in pairwise([0, *starts.tolist(), len(cells)]):
-        letters = Letters(normalized(cells.slice(start, stop - start)))
-        ngrams = [*map(letters.runs, _RUNS), letters.words(), letters.word_pairs()]
-        cell = np.concatenate([one_kind.cell for one_kind in ngrams])
-        place = np.concatenate([one_kind.place for one_kind in ngrams]).astype(np.int32)
-        ones = np.ones(len(cell), np.float32)
-        matrix = csr_matrix((ones, (cell, place)), shape=(stop - start, _N_PLACES))
-        matrix.sum_duplicates()
-        yield matrix
+        yield _count_in_chunk(cells.slice(start, stop - start))
+
+
+def _count_in_chunk(cells: pl.Series) -> csr_matrix:
+    """Count the n-grams of each cell, (cells, _N_PLACES)."""
+    letters = Letters(normalized(cells))
+    kinds = [letters.runs(n) for n in _RUNS]
+    kinds += [letters.words(), letters.word_pairs()]
+    rows = np.concatenate([ngrams.cell for ngrams in kinds])
+    places = np.concatenate([ngrams.place for ngrams in kinds]).astype(np.int32)
+    ones = np.ones(len(rows), np.float32)
+    counts = csr_matrix((ones, (rows, places)), shape=(len(cells), _N_PLACES))
+    counts.sum_duplicates()
+    return counts
 
 
 def normalized(cells: pl.Series) -> pl.Series:
@@ -328,30 +344,38 @@ class Letters:
         # A line break stands before each cell and at the end.
         self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
         codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
+        n_letters = len(codes)
         is_end = codes == _END
         self.cell = np.cumsum(is_end, dtype=np.int32) - np.int32(1)  # (l,) the cell of a letter
         self.codes = np.where(is_end, _SPACE, codes).astype(np.uint64)
         self.blank = self.codes == _SPACE
-        sums = np.cumsum(self.codes * _powers(_BASE, len(codes)))
-        self._sums = np.concatenate([[np.uint64(0)], sums])  # S_0, S_1, ...
-        self._shift = _powers(_INVERSE, len(codes))  # B^-i
 
-        # Words are runs of letters, digits and the marks on them.
-        # They start and stop by turns where ``inside`` changes.
-        inside = np.concatenate([[False], _in_words(self.text, self.codes), [False]])
-        bounds = np.flatnonzero(inside[1:] != inside[:-1])
+        # S_0, S_1, ... and B^-i of the formula above.
+        self._sums = np.zeros(n_letters + 1, np.uint64)
+        np.cumsum(self.codes * _powers(_BASE, n_letters), out=self._sums[1:])
+        self._shift = _powers(_INVERSE, n_letters)
+
+        # Words are runs of letters, digits and the marks on them: they start and stop by turns
+        # where ``in_word`` changes. The text begins and ends outside of words.
+        in_word = _in_words(self.text, self.codes)
+        bounds = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
         self.word_start = bounds[::2]
         self.word_stop = bounds[1::2]
 
+    def word(self, number: int) -> str:
+        """Return the letters of a word."""
+        return self.text[self.word_start[number] : self.word_stop[number]]
+
     def runs(self, n: int) -> Ngrams:
         """Find runs of ``n`` letters in words and the blanks around them."""
+        n_starts = max(0, len(self.codes) - n + 1)
         # Only the first and the last letter may be blank; in a run of two, not both.
-        n_runs = max(0, len(self.codes) - n + 1)
-        is_run = ~(self.blank[:n_runs] & self.blank[1 : 1 + n_runs])
+        is_run = ~(self.blank[:n_starts] & self.blank[1 : 1 + n_starts])
         for inner in range(1, n - 1):
-            is_run &= ~self.blank[inner : inner + n_runs]
+            is_run &= ~self.blank[inner : inner + n_starts]
         start = np.flatnonzero(is_run)
-        return Ngrams(self.cell[start], _places(self._numbers(start, start + n), kind=n))
+        numbers = self._numbers(start, start + n)
+        return Ngrams(self.cell[start], _places(numbers, kind=n))
 
     def words(self) -> Ngrams:
         """Find words."""
@@ -361,10 +385,11 @@ class Letters:
     def word_pairs(self) -> Ngrams:
         """Find words with the next word of the same cell."""
         numbers = self._numbers(self.word_start, self.word_stop)
+        pair_numbers = numbers[:-1] * _MIX + numbers[1:]
         cell = self.cell[self.word_start]
-        is_pair = cell[1:] == cell[:-1]
-        pairs = numbers[:-1] * _MIX + numbers[1:]
-        return Ngrams(cell[1:][is_pair], _places(pairs[is_pair], kind=1))
+        in_same_cell = cell[1:] == cell[:-1]
+        places = _places(pair_numbers[in_same_cell], kind=1)
+        return Ngrams(cell[1:][in_same_cell], places)
 
     def _numbers(self, start: Ints, stop: Ints) -> NDArray[np.uint64]:
         """Compute the numbers h of n-grams, by the formula above."""
