@@ -301,8 +301,8 @@ def hypergeometric(population: int, right: int, n: int) -> tuple[int, Floats]:
     fewest = max(0, n - wrong)
     most = min(n, right)
     j = np.arange(fewest, most, dtype=float)
-    ratio = (right - j) * (n - j) / ((j + 1) * (wrong - n + j + 1))
-    log_chances = np.append(0.0, np.cumsum(np.log(ratio)))  # up to a constant
+    ratios = (right - j) * (n - j) / ((j + 1) * (wrong - n + j + 1))
+    log_chances = np.append(0.0, np.cumsum(np.log(ratios)))  # up to a constant
     chances = np.exp(log_chances - log_chances.max())  # the largest is 1, so none overflows
     return fewest, chances / chances.sum()
 
@@ -361,20 +361,11 @@ def _fewest_kept(
     """
     if x == 0:
         return 0
-    outcomes = np.arange(n + 1.0)  # all y
-    log_choose = gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
-    a, b = prior
-    expected = np.exp(log_choose + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))  # m(y)
+    expected = _chances_under_prior(n, prior)  # m(y) of all y
 
     def look(right: int) -> _Look:
-        if population is None:
-            p = right / _STEPS
-            chances = np.exp(log_choose + xlogy(outcomes, p) + xlog1py(n - outcomes, -p))
-        else:
-            chances = np.zeros(n + 1)
-            fewest, possible = hypergeometric(population, right, n)
-            chances[fewest : fewest + len(possible)] = possible
-        rarity = chances / expected
+        chances = _chances(right, n, population)
+        rarity = chances / expected  # r_M(y) of all y
         is_rare = rarity <= rarity[x] * (1 + _LOG_ROUNDING)
         return _Look(
             rarity=float(rarity[x]),
@@ -385,22 +376,48 @@ def _fewest_kept(
     def is_kept(right: int) -> bool:
         return look(right).rare_chance > risk
 
+    def n_rare_below(right: int) -> int:
+        return look(right).n_rare_below
+
     likeliest = (population or _STEPS) * x // n
     start = _first_passing(range(likeliest), lambda right: look(right).rarity > risk)
     while start < likeliest:
         if is_kept(start):
             return start
-        # The stretch that begins at ``start`` goes on while y', and so ``n_rare_below``, is as it
-        # is there.
-        n_below = look(start).n_rare_below
-        length = bisect_right(
-            range(start, likeliest), n_below, key=lambda right: look(right).n_rare_below
-        )
-        end = start + length - 1
+        # The next stretch begins where y' grows, which makes one more outcome below x rare.
+        n_below = n_rare_below(start)
+        next_start = start + bisect_right(range(start, likeliest), n_below, key=n_rare_below)
+        end = next_start - 1
         if is_kept(end):
             return _first_passing(range(start, end), is_kept)
-        start = end + 1
+        start = next_start
     return likeliest
+
+
+def _chances(right: int, n: int, population: int | None) -> Floats:
+    """Compute the chances of 0, 1, ... n right rows among n drawn ones, if M rows are right."""
+    if population is None:
+        p = right / _STEPS
+        outcomes = np.arange(n + 1.0)
+        return np.exp(_log_choose(n) + xlogy(outcomes, p) + xlog1py(n - outcomes, -p))
+    chances = np.zeros(n + 1)
+    fewest, possible = hypergeometric(population, right, n)
+    chances[fewest : fewest + len(possible)] = possible
+    return chances
+
+
+def _chances_under_prior(n: int, prior: tuple[float, float]) -> Floats:
+    """Compute the chances of 0, 1, ... n right rows if the share of right rows is random."""
+    a, b = prior
+    outcomes = np.arange(n + 1.0)
+    return np.exp(_log_choose(n) + betaln(outcomes + a, n - outcomes + b) - betaln(a, b))
+
+
+@lru_cache(16)
+def _log_choose(n: int) -> Floats:
+    """Compute the logarithms of n over 0, n over 1, ... n over n."""
+    outcomes = np.arange(n + 1.0)
+    return gammaln(n + 1) - gammaln(outcomes + 1) - gammaln(n - outcomes + 1)
 
 
 def _fewest_likely(s: Ints, t: Ints, population: int, level: float) -> Ints:
