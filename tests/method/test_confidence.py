@@ -139,6 +139,16 @@ def test_t_similarity_keeps_the_precision_of_its_input():
     assert t_similarity(np.full((1, 2, 2), 0.5, dtype=np.float32)).dtype == np.float32
 
 
+@pytest.mark.parametrize("shape", [(40, 3, 4), (1, 3, 4), (5, 6, 3, 4), (3, 4)])
+def test_t_similarity_of_many_rows_is_that_of_each_to_the_bit(shape, monkeypatch):
+    probs = np.random.default_rng(0).dirichlet(np.ones(4), shape[:-1])
+    weights = np.array([0.5, 2.0, 1.0])
+    at_once = t_similarity(probs), t_similarity(probs, True, weights=weights)
+    monkeypatch.setattr(room, "_NUMBERS_AT_ONCE", 10)
+    assert (t_similarity(probs) == at_once[0]).all()
+    assert (t_similarity(probs, True, weights=weights) == at_once[1]).all()
+
+
 def test_t_similarity_needs_two_heads():
     with pytest.raises(ValueError, match="compares heads with each other: got 1, at least 2"):
         t_similarity(np.ones((3, 1, 2)))
