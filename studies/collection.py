@@ -57,6 +57,7 @@ class RealTable(NamedTuple):
     classes: NDArray[Any]  # (C,) as text, sorted
     codes: NDArray[np.intp]  # (n,) the class of every row
     X: NDArray[Any]  # (n, d) the features that ``chary label`` makes of it
+    only_numbers: bool = True  # whether all columns are numbers or have two values
 
 
 @lru_cache
@@ -98,7 +99,8 @@ def load_table(name: str) -> RealTable:
         raise DatasetError(
             f"The table {name} has rows without a label; nothing could be said of them."
         )
-    return RealTable(facts, frame, labels.classes, labels.codes, prepare(table, facts.target).X)
+    prepared = prepare(table, facts.target)
+    return RealTable(facts, frame, labels.classes, labels.codes, prepared.X, prepared.only_numbers)
 
 
 def absent(names: list[str]) -> list[str]:
@@ -250,6 +252,11 @@ class Draw(Shared):
     def seed(self) -> int:
         """Of the learners, too."""
         return self.cell.seed
+
+    @property
+    def only_numbers(self) -> bool:
+        """Whether all columns are numbers, as in all data sets of the paper."""
+        return self.table is None or self.table.only_numbers
 
     def audited(self, k: int) -> NDArray[np.intp]:
         """k rows at random from those without a label; of a larger k the first are the same."""

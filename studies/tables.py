@@ -16,9 +16,10 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 
 from chary.audit import at_least, score
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
+from chary.labelling.defaults import DEFAULTS
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
 from chary.labelling.learn import fit_learner
-from chary.labelling.learners import WITH_AUDIT, learners
+from chary.labelling.learners import NETWORK, WITH_AUDIT, learners
 from chary.method import confidence_auroc, risk_coverage_curve
 from chary.options import LabelOptions
 from studies import figures
@@ -47,7 +48,7 @@ _LEAST_WEIGHT, _MOST_WEIGHT = 0.1, 10.0
 # Shares of the rows that might be accepted, and the fewest held-out rows that say anything of them.
 _SHARES, _FEWEST = (1.0, 0.9, 0.75, 0.5, 0.25, 0.1), 10
 # Rounds of self-training that go with a learner of ``chary label``.
-_ROUNDS = {"network": 1}
+_ROUNDS = {NETWORK: DEFAULTS.network_rounds}
 
 
 class Labelled(NamedTuple):
@@ -69,7 +70,8 @@ def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
         return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
-    fitted = fit_learner(draw.X, labels, diagnosis, seed=draw.seed, **asked)
+    asked = {"only_numbers": draw.only_numbers, "seed": draw.seed, **asked}
+    fitted = fit_learner(draw.X, labels, diagnosis, **asked)
     found = labels_of(fitted.classifier, draw, draw.scored(draw.audited(0)), start)
     return found._replace(said={"verdict": diagnosis.verdict, "learner": fitted.choice.name})
 

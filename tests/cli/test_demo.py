@@ -30,7 +30,8 @@ def test_the_demo_tells_what_the_user_could_not_know_and_connects_to_nothing(
     assert true == round(100 * right[new].mean())
     assert promised > true
     assert low < true < high
-    assert lifted > true
+    # The audited model is the mixture; the paper's method labelled before.
+    assert lifted > 80
     assert (folder / "audited" / "tumours.report.html").exists()
     assert f"chary review {folder}/tumours.csv --target diagnosis" in said
     assert sockets() == []

@@ -131,11 +131,47 @@ def collapses(defaults):
             counts = np.round(np.array(shares) * len(X)).astype(int)
             return np.repeat(labels.classes, counts)
 
-        X = np.zeros((len(given), 1))
-        model = SimpleNamespace(predict=predict)
-        finding = hand_over_to_network(model, X, labels, given[:100], diagnosis(), defaults)
-        outcomes.append((finding is not None, asked))
+        outcomes.append((handed_over(SimpleNamespace(predict=predict), labels, defaults), asked))
     return outcomes
+
+
+def handed_over(model, labels, defaults, loss=1.0, by_network=None):
+    """Tell whether a mixture with some held-out log loss hands over to a network."""
+    given = labels.codes[labels.labeled]
+    n_classes = len(labels.classes)
+    lead = -np.log(np.expm1(loss) / (n_classes - 1))
+    logits = lead * np.eye(n_classes)[given][:, None]
+    fold_model = SimpleNamespace(weights_=np.ones(1), class_bias_=np.zeros(n_classes))
+    held = OutOfFold(given, [(fold_model, given)], given, logits)
+    of_network = np.resize(labels.classes[given] if by_network is None else by_network, 40_000)
+    network = SimpleNamespace(
+        classes_=labels.classes,
+        estimator_=SimpleNamespace(predict=lambda X: of_network[: len(X)]),
+        labeled_iter_=np.full(len(labels.codes), -1),
+        transduction_=np.full(len(labels.codes), None),
+    )
+    X = np.zeros((len(labels.codes), 1))
+    outcome = hand_over_to_network(
+        model, lambda: network, X, labels, held, diagnosis(), defaults=defaults
+    )
+    return outcome is not None
+
+
+def too_easy(defaults):
+    """Make held-out labels that are predicted worse and worse."""
+    given = np.repeat([0, 1, -1], [20, 20, 400])
+    labels = Labels(np.array(["a", "b"]), given, given >= 0)
+    mixture = SimpleNamespace(predict=lambda X: np.resize(["a", "b", "b", "b"], len(X)))
+    return [handed_over(mixture, labels, defaults, loss) for loss in (0.09, 0.099, 0.101)]
+
+
+def nearer_shares(defaults):
+    """Make class shares of the network that are nearer by 0.06 and by 0.04."""
+    given = np.repeat([0, 1, -1], [20, 20, 400])
+    labels = Labels(np.array(["a", "b"]), given, given >= 0)
+    mixture = SimpleNamespace(predict=lambda X: np.resize(["a", "b", "b", "b"], len(X)))
+    shares = [np.repeat(["a", "b"], [n_first, 100 - n_first]) for n_first in (31, 29)]
+    return [handed_over(mixture, labels, defaults, 0.01, by_network) for by_network in shares]
 
 
 def narrower_by_entropy(defaults):
@@ -143,15 +179,13 @@ def narrower_by_entropy(defaults):
     given = np.repeat([0, 1, 2, -1], [60, 20, 20, 1000])
     labels = Labels(np.array(["a", "b", "c"]), given, given >= 0)
     model = SimpleNamespace(predict=lambda X: np.repeat(["a", "b", "c"], [110, 690, 200]))
-    finding = hand_over_to_network(
-        model, np.zeros((1100, 1)), labels, given[:100], diagnosis(), defaults
-    )
-    return finding is not None
+    return handed_over(model, labels, defaults)
 
 
 def network(defaults):
     choice = choose_learner(diagnosis(), learner=NETWORK, defaults=defaults)
-    return choice.rounds, choice.learner.policy.step, choice.learner.held_out_rows
+    learner = choice.learner
+    return choice.rounds, learner.policy.step, learner.held_out_rows, learner.warm_start
 
 
 def linear(defaults):
@@ -276,7 +310,9 @@ PINNED = {
     "collapse_distance": (collapses, 0.39),
     "collapse_entropy": (narrower_by_entropy, 0.85),
     "collapse_rows": (collapses, 10_000),
-    "network_rounds": (network, 2),
+    "too_easy_loss": (too_easy, 0.095),
+    "network_nearer_shares": (nearer_shares, 0.03),
+    "network_rounds": (network, 1),
     "network_step": (network, 0.3),
     "network_held_out_rows": (network, 2_000),
     "min_filled_share": (
@@ -342,7 +378,9 @@ OUTCOMES = {
     lean: 2.0,
     collapses: [(True, [20_000]), (False, [20_000]), (True, [20_000]), (True, [20_000])],
     narrower_by_entropy: True,
-    network: (1, 0.4, 20_000),
+    too_easy: [True, True, False],
+    nearer_shares: [True, False],
+    network: (2, 0.4, 20_000, True),
     linear: (50_000, 10_000, 2_000),
     kept_guesses: [True, False],
     rounds_with_audit: 1,

@@ -64,13 +64,13 @@ def test_given_labels_are_kept_and_every_row_has_one(result):
     classifier = result.model[-1]
     assert counts == {
         "given": 40,
-        "learned": 44,
-        "predicted": 66,
-    }  # forty percent of highest confidence
+        "learned": 97,
+        "predicted": 13,
+    }  # forty percent of highest confidence, then eighty percent of the others
     assert (
         np.flatnonzero(result.source == "learned") == np.flatnonzero(classifier.labeled_iter_ > 0)
     ).all()
-    assert (result.settings["learner"], result.settings["rounds"]) == ("network", 1)
+    assert (result.settings["learner"], result.settings["rounds"]) == ("network", 2)
     assert len(result.next_rows) == 50
     assert not given[result.next_rows].any()
 
@@ -147,19 +147,25 @@ def test_rounds_that_are_asked_for_are_taken_with_a_class_prior_too():
     assert ((told.confidence >= 0) & (told.confidence <= 1)).all()
 
 
-def collapsing():
-    """Label each class at its far end only, so that models take all the rest for one class."""
+def too_easy():
+    """Label the rows of one class that lie far beyond its others."""
     rng = np.random.default_rng(1)
-    x = np.concatenate([rng.normal(0, 1, 20) + 12, rng.normal(0, 1, 20), rng.normal(0, 1, 400)])
+    labelled = [rng.normal(-5, 0.5, 20), rng.normal(3, 0.5, 20)]
+    others = [rng.normal(-1, 0.7, 200), rng.normal(3, 0.7, 200)]
+    x = np.concatenate([*labelled, *others])
     y = ["a"] * 20 + ["b"] * 20 + [None] * 400
     return Table(pl.DataFrame({"x": x, "z": rng.normal(size=440), "y": y}), "t.csv", ",")
 
 
-def test_where_unlike_learners_find_one_class_alone_the_network_learns_and_says_why():
-    found = label_table(collapsing(), LabelOptions.of(target="y"))
-    assert found.diagnosis.verdict == "strongly biased"
-    assert (found.settings["learner"], found.settings["rounds"]) == ("network", 1)
-    assert "held-out" in found.settings["why_learner"]
+def test_labels_that_are_too_easy_call_for_the_papers_method_and_the_reason_is_given():
+    found = label_table(too_easy(), LabelOptions.of(target="y"))
+    assert np.mean(found.codes[40:] == np.repeat([0, 1], 200)) > 0.9
+    assert (found.settings["learner"], found.settings["rounds"]) == ("network", 2)
+    assert found.settings["is_paper_method"]
+    assert "the easy edge of each class" in found.settings["why_learner"]
+    assert not label_table(too_easy(), LabelOptions.of(target="y", learner="mixed")).settings[
+        "is_paper_method"
+    ]
 
 
 def test_whoever_is_asked_for_learns():
@@ -169,7 +175,7 @@ def test_whoever_is_asked_for_learns():
         "mixed": ["linear", "trees", "boosting"],
     }
     for name, members in kinds.items():
-        asked = label_table(collapsing(), LabelOptions.of(target="y", learner=name))
+        asked = label_table(too_easy(), LabelOptions.of(target="y", learner=name))
         assert [member.name for member in asked.model[-1].estimator_.members_] == members
         assert asked.settings["learner"] == name
 

@@ -15,6 +15,7 @@ from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prep
 from chary.labelling.learn import _hold_out, choose_learner, fit_learner, prior_of_part
 from chary.labelling.learners import MIXED, NETWORK, learners
 from chary.labelling.rules import (
+    OutOfFold,
     hand_over_to_network,
     leave_out_columns_beyond_labels,
     leave_out_useless_texts,
@@ -45,7 +46,7 @@ def test_what_is_known_decides_who_learns():
         choice = choose_learner(found)
         assert (choice.name, choice.rounds) == (learner, rounds)
         assert choice.learner.words == learners()[learner].words
-        assert bool(choice.why) == (learner != "mixed")
+        assert ("20,000 labels" in choice.why) == (learner != "mixed")
 
 
 def test_who_is_asked_for_learns_and_rounds_that_are_asked_for_are_taken():
@@ -87,29 +88,88 @@ def two_ends(noise):
     return x[:, None], Labels(np.array(["a", "b"]), codes, codes >= 0)
 
 
-def collapse(model, X, labels, out_of_fold_codes):
-    return hand_over_to_network(model, X, labels, out_of_fold_codes, diagnosis(STRONG))
+def named(classes):
+    """Make a fitted classifier that names some classes in turn."""
+    return SimpleNamespace(predict=lambda X: np.resize(classes, len(X)))
+
+
+def network(labels, classes):
+    """Make self-training that accepted nothing, and names some classes in turn."""
+    return SimpleNamespace(
+        classes_=labels.classes,
+        estimator_=named(classes),
+        labeled_iter_=np.full(len(labels.codes), -1),
+        transduction_=np.full(len(labels.codes), None),
+    )
+
+
+def held_out(codes, labels, loss):
+    """Make held-out predictions of one member with some log loss."""
+    codes = np.asarray(codes)
+    given = labels.codes[labels.labeled]
+    n_classes = len(labels.classes)
+    # With a lead of z over C - 1 others the log loss of a right answer is log(1 + (C - 1) exp(-z)).
+    lead = -np.log(np.expm1(loss) / (n_classes - 1))
+    logits = lead * np.eye(n_classes)[codes][:, None]
+    model = SimpleNamespace(weights_=np.ones(1), class_bias_=np.zeros(n_classes))
+    return OutOfFold(np.arange(len(codes)), [(model, np.arange(len(codes)))], given, logits)
+
+
+def handed_over(mixture, labels, out_of_fold, by_network=None, **told):
+    X = np.zeros((len(labels.codes), 1))
+    fitted = network(labels, labels.classes if by_network is None else by_network)
+    return hand_over_to_network(
+        mixture, lambda: fitted, X, labels, out_of_fold, diagnosis(STRONG), **told
+    )
 
 
 @pytest.mark.parametrize("noise", [False, True])
 def test_one_class_for_all_other_rows_is_a_collapse_unless_held_out_labels_get_it_too(noise):
     X, labels = two_ends(noise)
-    model = SimpleNamespace(predict=lambda X: np.full(len(X), "b"))
     found = fit_learner(X, labels, diagnosis(MILD)).out_of_fold
-    assert (collapse(model, X, labels, found.predicted) is None) is noise
-    even = SimpleNamespace(predict=lambda X: np.resize(["a", "b"], len(X)))
-    assert collapse(even, X, labels, found.predicted) is None
+    defaults = Defaults(too_easy_loss=0)
+    collapse = handed_over(named(["b"]), labels, found, defaults=defaults)
+    assert (collapse is None) is noise
+    assert handed_over(named(["a", "b"]), labels, found, defaults=defaults) is None
+
+
+def test_labels_that_are_too_easy_call_for_the_network_if_its_class_shares_are_nearer():
+    _, labels = two_ends(noise=False)
+    given = labels.codes[:40]
+    three_to_one = named(["a", "b", "b", "b"])
+    easy, hard = (held_out(given, labels, loss) for loss in (0.09, 0.11))
+    handed = handed_over(three_to_one, labels, easy)
+    assert "easy edge of each class" in handed.why
+    assert handed.figures == pytest.approx(
+        {"loss": 0.09, "distance": 0.25, "distance_of_network": 0.0}
+    )
+    assert handed_over(three_to_one, labels, hard) is None
+    assert handed_over(three_to_one, labels, easy, only_numbers=False) is None
+    # The network's shares are as far, or nearer by less than 0.05.
+    assert handed_over(three_to_one, labels, easy, ["b", "a", "b", "b"]) is None
+    almost_as_far = ["a"] * 7 + ["b"] * 18
+    assert handed_over(three_to_one, labels, easy, almost_as_far) is None
+
+
+def test_labels_that_the_network_accepted_count_in_its_class_shares():
+    _, labels = two_ends(noise=False)
+    rest = np.flatnonzero(~labels.labeled)
+    fitted = network(labels, ["b"])
+    fitted.labeled_iter_[rest[:200]] = 1
+    fitted.transduction_[rest[:200]] = "a"
+    easy = held_out(labels.codes[:40], labels, 0.01)
+    handed = hand_over_to_network(
+        named(["b"]), lambda: fitted, np.zeros((440, 1)), labels, easy, diagnosis(STRONG)
+    )
+    assert handed.figures["distance_of_network"] == 0
 
 
 def test_predictions_more_even_than_the_labels_are_far_from_them_and_no_collapse():
-    rng = np.random.default_rng(0)
     codes = np.concatenate([np.repeat([0, 1, 2], [36, 2, 2]), np.full(300, -1)])
-    X = np.where(codes < 0, 0, codes)[:, None] + 0.01 * rng.normal(size=(340, 1))
     labels = Labels(np.array(["a", "b", "c"]), codes, codes >= 0)
-    found = codes[:40]
+    found = held_out(codes[:40], labels, 0.2)
     for classes in (["a", "b", "c"], ["b", "c"]):
-        even = SimpleNamespace(predict=lambda X, classes=classes: np.resize(classes, len(X)))
-        assert collapse(even, X, labels, found) is None
+        assert handed_over(named(classes), labels, found, ["a"]) is None
 
 
 def partly(codes, n_labeled):

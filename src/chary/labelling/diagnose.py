@@ -20,7 +20,7 @@ from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
 from chary.options import DiagnoseOptions
 from chary.tables import Table, TablePreparation
-from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults
+from chary.tables.columns import COLUMN_DEFAULTS, Booleans, Column, ColumnDefaults, Numbers
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
@@ -209,6 +209,12 @@ class Prepared(NamedTuple):
     X: Array  # (n, d)
     preparation: TablePreparation  # fitted; it makes the features of other rows
     n_missing: dict[str, int]  # missing cells of each numeric column
+
+    @property
+    def only_numbers(self) -> bool:
+        """Whether all columns that are used are numbers or have two values."""
+        used = [column for column in self.preparation.columns_ if column.used]
+        return all(column.kind in (Numbers.name, Booleans.name) for column in used)
 
     def without(self, notes: Mapping[str, str]) -> Prepared:
         """Leave out the columns in ``notes``, which say why: column -> reason."""

@@ -29,6 +29,7 @@ from chary.labelling.diagnose import DiagnosedTable
 from chary.labelling.drift import recount_reference
 from chary.labelling.explain import Cell, every_reason, reasons_of
 from chary.labelling.learn import Fit, learn
+from chary.labelling.learners import NETWORK
 from chary.labelling.predict_files import group_rows
 from chary.labelling.rows_to_check import rows_to_check, suspect_labels
 from chary.labelling.score import (
@@ -387,8 +388,9 @@ class LearnerSettings(TypedDict):
     rounds: int  # most rounds of self-training
     learner: str  # its name, as in the options
     learner_words: str  # what it is, for people
+    is_paper_method: bool  # the paper's network, which learns from its own labels by T-similarity
     unlike_learners: bool  # whether confidence is the agreement of learners of different kinds
-    why_learner: str  # why this learner was chosen: half a sentence, or empty
+    why_learner: str  # why this learner was chosen: half a sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,6 +412,9 @@ class LabeledTable(Fit, LabeledRows):
         learner = self.choice.learner
         words = learner.words
         why = self.choice.why
+        is_paper_method = self.choice.name == NETWORK and self.model[-1].max_rounds > 0
+        if is_paper_method:
+            words = f"the paper's method, {words} that learns from the labels on which they agree"
         if self.guesses is not None and self.guesses.kept:
             words = f"the labels of column {shown(self.guesses.column)}; confidence by {words}"
             why = "the model showed no clear gain"
@@ -418,6 +423,7 @@ class LabeledTable(Fit, LabeledRows):
             "rounds": self.model[-1].max_rounds,
             "learner": self.choice.name,
             "learner_words": words,
+            "is_paper_method": is_paper_method,
             "unlike_learners": learner.unlike,
             "why_learner": why,
         }

@@ -163,6 +163,7 @@ def learn(
         rounds=options.rounds,
         class_prior=prior,
         aim=options.aim,
+        only_numbers=prepared.only_numbers,
         seed=seed,
         defaults=defaults,
     )
@@ -192,7 +193,7 @@ def learn(
     if answers is not None:
         if is_automatic:
             # With an audit the mixture has its own weights: docs/explanation/bias.md has figures.
-            choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0)
+            choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0, WHY_MIXTURE)
         classifier, audit, guesses = audit_model(
             lambda rounds: choice._replace(rounds=rounds).classifier(seed, prior, options.aim),
             X,
@@ -308,13 +309,17 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
 # ---------------------------------------------------------------- which model learns
 
 
+# Why the mixture learns if no rule decides otherwise (studies/results/real-tables/report.md).
+WHY_MIXTURE = "on most tables these are right more often than the paper's method"
+
+
 class Choice(NamedTuple):
     """Which learner, how often it learns from its own labels, and why."""
 
     name: str  # a key of ``learners``, or "own" for a classifier of the user's
     learner: Learner
     rounds: int
-    why: str = ""  # half a sentence: why a rule chose this learner; empty: no rule did
+    why: str  # half a sentence: why this learner was chosen
     lean: float = 0.0  # how far the mixture leans to the commonest class: ``Lean.amount``
     finding: Finding | None = None  # the rule that chose the learner before anything was fitted
 
@@ -352,10 +357,11 @@ def choose_learner(
         Rounds of self-training. None: those of ``defaults`` for the network, none otherwise.
     defaults : Defaults, default=DEFAULTS
     """
-    why = ""
+    why = "you chose it"
     finding = None
     if learner == AUTO:
         learner = MIXED
+        why = WHY_MIXTURE
         finding = boost_many_labels(diagnosis.n_labeled, defaults)
     if finding is not None:
         learner = BOOSTING
@@ -375,10 +381,14 @@ def fit_learner(
     rounds: int | None = None,
     class_prior: Any = None,
     aim: str = ACCURACY,
+    only_numbers: bool = True,
     seed: int = 0,
     defaults: Defaults = DEFAULTS,
 ) -> FittedLearner:
-    """Choose a learner by the rules, unless one is given, and fit it."""
+    """Choose a learner by the rules, unless one is given, and fit it.
+
+    ``only_numbers`` tells whether all columns are numbers or have two values.
+    """
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds, defaults=defaults)
     # A class that only the audit found is not learned here.
     labels = drop_empty_classes(labels)
@@ -411,19 +421,28 @@ def fit_learner(
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
 
     # With known class shares the predictions cannot collapse to a few classes.
-    collapse = None
-    if class_prior is None:
-        collapse = hand_over_to_network(
-            classifier.estimator_, X, labels, out_of_fold.predicted, diagnosis, defaults, seed
-        )
-    findings = (weighing, leaning, collapse)
-    if collapse is None:
+    findings: tuple[Finding | None, ...] = (weighing, leaning)
+    if class_prior is not None:
         return FittedLearner(choice, classifier, out_of_fold, findings)
 
-    choice = choose_learner(diagnosis, learner=NETWORK, rounds=rounds, defaults=defaults)
-    choice = choice._replace(why="the mixture found other class shares than for held-out labels")
-    classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
-    return FittedLearner(choice, classifier, findings=findings)
+    network_choice = choose_learner(diagnosis, learner=NETWORK, rounds=rounds, defaults=defaults)
+    hand_over = hand_over_to_network(
+        classifier.estimator_,
+        lambda: network_choice.classifier(seed, aim=aim).fit(X, labels),
+        X,
+        labels,
+        out_of_fold,
+        diagnosis,
+        only_numbers=only_numbers,
+        defaults=defaults,
+        seed=seed,
+    )
+    findings = (weighing, leaning, hand_over)
+    if hand_over is None:
+        return FittedLearner(choice, classifier, out_of_fold, findings)
+    return FittedLearner(
+        network_choice._replace(why=hand_over.why), hand_over.network, findings=findings
+    )
 
 
 def _hold_out(

@@ -47,6 +47,8 @@ class Learner(NamedTuple):
     held_out_rows: int  # unlabelled rows that stay in training while labelled rows are held out
     # Whether the confidence is the agreement of different kinds of models, not of diverse heads.
     unlike: bool = False
+    # Whether a round of self-training goes on from the weights of the round before.
+    warm_start: bool = False
 
     def classifier(
         self, rounds: int, seed: int, class_prior: Any = None, aim: str = ACCURACY
@@ -57,6 +59,7 @@ class Learner(NamedTuple):
             policy=self.policy,
             confidence=self.confidence,
             max_rounds=rounds,
+            warm_start=self.warm_start,
             class_prior=class_prior,
             aim=aim,
             max_pool=self.most_rows,
@@ -83,6 +86,7 @@ def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
             confidence="t_similarity",
             most_rows=None,
             held_out_rows=defaults.network_held_out_rows,
+            warm_start=True,
         ),
         LINEAR: _learner(
             "logistic regression", partial(_mixture_of_one, LINEAR, linear_model(numbers)), defaults

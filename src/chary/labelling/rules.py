@@ -9,6 +9,7 @@ a rule off by its name, ``Defaults(switched_off=frozenset({"leave_out_useless_te
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from chary.method.held_out import hold_out
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, default_members, linear_model
 from chary.method.priors import variation
+from chary.method.self_training import SelfTrainingClassifier
 from chary.tables.columns import Texts
 
 
@@ -57,6 +59,14 @@ class Lean(Finding):
     """A mixture that leans towards the commonest class."""
 
     amount: float  #: this many times the logarithm of the class shares is added to the scores
+
+
+@dataclass(frozen=True)
+class HandOver(Finding):
+    """The paper's method, which learns in place of the mixture."""
+
+    network: SelfTrainingClassifier  #: fitted
+    why: str  #: half a sentence: why the mixture cannot be trusted
 
 
 # ---------------------------------------------------------------- which columns are learned from
@@ -262,6 +272,11 @@ class OutOfFold(NamedTuple):
         class_bias = self.fold_models[0][0].class_bias_
         return (self.scores + class_bias).argmax(axis=1)
 
+    @property
+    def loss(self) -> float:
+        """Mean log loss, in nats, of the mixtures on the labels that were held out."""
+        return _log_loss(self.scores, self.codes)
+
 
 def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -> OutOfFold:
     """Fit the mixture without each fold of the labels in turn, and predict that fold."""
@@ -325,21 +340,92 @@ def lean_to_commonest_class(
     return Lean(rule, figures, defaults.lean)
 
 
+# Why the mixture cannot be trusted, in words for people.
+_TOO_EASY = (
+    "the labelled rows differ strongly from the rest, all columns are numbers, and labels held out "
+    "are predicted almost perfectly: then the labels come from the easy edge of each class, and a "
+    "model that looks perfect on them cannot be trusted on the rest"
+)
+_COLLAPSED = (
+    "the labelled rows differ strongly from the rest, all columns are numbers, and the usual model "
+    "puts far more of the other rows into a few classes than your labels do"
+)
+
+
 def hand_over_to_network(
-    model: Any,
+    mixture: Any,
+    fit_network: Callable[[], SelfTrainingClassifier],
     X: Array,
     labels: Labels,
-    out_of_fold_codes: Ints,
+    out_of_fold: OutOfFold,
     diagnosis: Diagnosis,
+    *,
+    only_numbers: bool = True,
     defaults: Defaults = DEFAULTS,
     seed: int = 0,
-) -> Finding | None:
-    r"""Hand over to the network if the mixture has collapsed.
+) -> HandOver | None:
+    r"""Hand over to the paper's method if the mixture cannot be trusted beyond the labels.
 
-    The rule acts only if labels are strongly biased. On rows far from any label the mixture may
-    predict almost nothing but a few of the classes. It has collapsed if the class shares
-    :math:`\hat\pi` of its predictions are far from the class shares :math:`\pi` of the labels, and
-    less even:
+    The rule acts only if labels are strongly biased, all columns are numbers, and two conditions
+    hold:
+
+    1. The labels are too easy: the mixture predicts held-out labels almost perfectly. Then they
+       come from the easy edge of each class. Or the mixture has collapsed (``_has_collapsed``).
+    2. The class shares of the network's labels are nearer to those of the given labels than the
+       class shares of the mixture's. If they are not, nothing says that the network is better.
+
+    Parameters
+    ----------
+    mixture : classifier
+        Fitted.
+    fit_network : callable
+        Fits the paper's method; called only if the first condition holds.
+    X : array of shape (n, d)
+    labels : Labels
+    out_of_fold : OutOfFold
+        What mixtures predict for held-out labels.
+    diagnosis : Diagnosis
+    only_numbers : bool, default=True
+        Whether all columns are numbers or have two values.
+    defaults : Defaults, default=DEFAULTS
+    seed : int, default=0
+    """
+    rule = "hand_over_to_network"
+    if not defaults.is_on(rule) or diagnosis.verdict != STRONG or not only_numbers:
+        return None
+    if len(out_of_fold.codes) == 0:
+        return None
+    rng = np.random.default_rng(seed)
+    rows = draw_at_most(labels.rows_to_predict, defaults.collapse_rows, rng)
+    by_mixture = np.searchsorted(labels.classes, mixture.predict(X[rows]))
+    is_too_easy = out_of_fold.loss < defaults.too_easy_loss
+    if not is_too_easy and not _has_collapsed(by_mixture, labels, out_of_fold, defaults):
+        return None
+
+    network = fit_network()
+    by_network = _labels_by(network, X, rows)
+    n_classes = len(labels.classes)
+    given_codes = labels.codes[labels.labeled]
+    distance = variation(by_mixture, given_codes, n_classes)
+    distance_of_network = variation(by_network, given_codes, n_classes)
+    if distance - distance_of_network < defaults.network_nearer_shares:
+        return None
+    figures = {
+        "loss": out_of_fold.loss,
+        "distance": distance,
+        "distance_of_network": distance_of_network,
+    }
+    return HandOver(rule, figures, network, _TOO_EASY if is_too_easy else _COLLAPSED)
+
+
+def _has_collapsed(
+    predicted: Ints, labels: Labels, out_of_fold: OutOfFold, defaults: Defaults
+) -> bool:
+    r"""Tell whether predictions for the other rows concentrate on a few of the classes.
+
+    On rows far from any label the mixture may predict almost nothing but these. It has collapsed if
+    the class shares :math:`\hat\pi` of its predictions are far from the class shares :math:`\pi` of
+    the labels, and less even:
 
     .. math::
         \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4,
@@ -349,24 +435,20 @@ def hand_over_to_network(
     predictions for labelled rows: if features say little, the commonest class is the best guess for
     labelled rows, too, which is no collapse.
     """
-    rule = "hand_over_to_network"
-    if not defaults.is_on(rule) or diagnosis.verdict != STRONG or len(out_of_fold_codes) == 0:
-        return None
-    rng = np.random.default_rng(seed)
-    rows = draw_at_most(labels.rows_to_predict, defaults.collapse_rows, rng)
-    predicted = np.searchsorted(labels.classes, model.predict(X[rows]))
     n_classes = len(labels.classes)
     given_codes = labels.codes[labels.labeled]
-    if not (
-        _is_narrower(predicted, given_codes, n_classes, defaults)
-        and _is_narrower(predicted, out_of_fold_codes, n_classes, defaults)
-    ):
-        return None
-    figures = {
-        "distance": variation(predicted, given_codes, n_classes),
-        "distance_out_of_fold": variation(predicted, out_of_fold_codes, n_classes),
-    }
-    return Finding(rule, figures)
+    return _is_narrower(predicted, given_codes, n_classes, defaults) and _is_narrower(
+        predicted, out_of_fold.predicted, n_classes, defaults
+    )
+
+
+def _labels_by(network: SelfTrainingClassifier, X: Array, rows: Ints) -> Ints:
+    """Return the class codes of rows: as accepted in a round, otherwise as predicted at the end."""
+    codes = np.searchsorted(network.classes_, network.estimator_.predict(X[rows]))
+    accepted = network.labeled_iter_[rows] > 0
+    accepted_labels = network.transduction_[rows[accepted]].astype(network.classes_.dtype)
+    codes[accepted] = np.searchsorted(network.classes_, accepted_labels)
+    return codes
 
 
 def _is_narrower(predicted: Ints, codes: Ints, n_classes: int, defaults: Defaults) -> bool:

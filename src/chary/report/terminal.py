@@ -26,6 +26,7 @@ from chary.report.labels_summary import (
     DiagnosisSummary,
     HeldOutSummary,
     LabelsSummary,
+    SettingsSummary,
 )
 from chary.report.next_steps import (
     Hints,
@@ -63,6 +64,7 @@ def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
     _show_columns(console, "Left out", left_out)
     _show_columns(console, "Please check", doubtful)
     _show_paragraph(console, missing_hint(summary["columns"], hints))
+    _show_paragraph(console, _learner_sentence(summary["settings"]))
 
     prior = summary["class_prior"]
     # If the user gave class shares, the sentence opens with "you", which gets a capital here.
@@ -131,6 +133,11 @@ def _class_counts(summary: LabelsSummary) -> Grid:
     grid.add_section()
     grid.add_row("all", *[f"{count:,}" for count in summary["sources"].values()])
     return grid
+
+
+def _learner_sentence(settings: SettingsSummary) -> str:
+    """Name the learner and say why it was chosen."""
+    return f"Learner: {visible(settings['learner_words'], 200)}, because {settings['why_learner']}."
 
 
 def _show_columns(console: Console, title: str, columns: list[ColumnSummary]) -> None:

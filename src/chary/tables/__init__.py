@@ -18,6 +18,7 @@ from chary.tables.cells import (
 )
 from chary.tables.columns import (
     COLUMN_DEFAULTS,
+    Booleans,
     Column,
     ColumnDefaults,
     Numbers,
@@ -93,6 +94,7 @@ __all__ = [
     "UNREADABLE",
     "WHY",
     "Batch",
+    "Booleans",
     "Column",
     "ColumnDefaults",
     "Feature",

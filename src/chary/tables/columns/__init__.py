@@ -29,6 +29,7 @@ from chary.tables.table import MAX_COLUMNS, TableError, can_be_text
 __all__ = [
     "COLUMN_DEFAULTS",
     "KINDS",
+    "Booleans",
     "Column",
     "ColumnDefaults",
     "Numbers",
