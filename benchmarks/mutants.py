@@ -5,9 +5,11 @@
 
 A mutant is a module with one fault: a sign, a bound, a number, a condition changed. The seed draws
 some of each module. Each is imported in place of the module in a process of its own, forked after
-all libraries are loaded, which runs the tests of the module until one fails. No file is written.
-First the tests must pass with the module as it is, and fail if its functions return nothing. A
-mutant that takes three times as long counts as noticed.
+all libraries are loaded, which runs the tests of the module until one fails. No file of the
+project is written. First the tests must pass with the module as it is, and fail if its functions
+return nothing. While they pass, it is recorded which test runs which line: the tests that run the
+changed line come first, the quickest of them before the others. A mutant that takes three times as
+long counts as noticed.
 
 Faults that change nothing are listed in ``EQUIVALENT`` with the reason; they do not count, and are
 shown.
@@ -20,11 +22,14 @@ import ast
 import importlib
 import importlib.abc
 import importlib.util
+import json
 import os
 import re
 import resource
 import signal
 import sys
+import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -305,13 +310,13 @@ class _Swapped(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(self.tree), self.path, "exec"), module.__dict__)
 
 
-def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
+def noticed(module: str, tree: ast.Module | None, seconds: int, plugin: Any) -> bool:
     """Tell whether a test fails or hangs with a tree in place of the module; None: as it is."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            code = _tried(module, tree, seconds)
+            code = _tried(module, tree, seconds, plugin)
         except BaseException:
             traceback.print_exc()
         finally:
@@ -321,7 +326,7 @@ def noticed(module: str, tree: ast.Module | None, seconds: int) -> bool:
     return status != 0
 
 
-def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
+def _tried(module: str, tree: ast.Module | None, seconds: int, plugin: Any) -> int:
     """Run the tests in this process and return pytest's code, 0 if all is well."""
     signal.setitimer(signal.ITIMER_PROF, seconds)  # of processor time: a busy machine is no fault
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
@@ -345,7 +350,53 @@ def _tried(module: str, tree: ast.Module | None, seconds: int) -> int:
     if Path(own_tests).exists() and own_tests not in tests:
         tests.insert(1, own_tests)
     quiet = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
-    return int(pytest.main([*quiet, *tests], plugins=[_FewExamples()]))
+    return int(pytest.main([*quiet, *tests], plugins=[_FewExamples(), plugin]))
+
+
+class _Recorder:
+    """A plugin: writes the lines of a module that each test runs, and the seconds it takes."""
+
+    def __init__(self, module: str, path: str) -> None:
+        self.module_path = str(ROOT / "src/chary" / f"{module}.py")
+        self.path = path
+        self.seconds: dict[str, float] = {}
+        library: Any = importlib.import_module("coverage")
+        self.coverage = library.Coverage(
+            data_file=None, config_file=False, include=[self.module_path]
+        )
+
+    def pytest_sessionstart(self) -> None:
+        self.coverage.start()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        start = time.perf_counter()
+        self.coverage.switch_context(item.nodeid)
+        yield
+        self.coverage.switch_context("")
+        self.seconds[item.nodeid] = time.perf_counter() - start
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        tests_by_line = self.coverage.get_data().contexts_by_lineno(self.module_path)
+        lines: dict[str, list[int]] = {test: [] for test in self.seconds}
+        for line, tests in tests_by_line.items():
+            for test in set(tests) & set(lines):
+                lines[test].append(line)
+        records = {test: (lines[test], seconds) for test, seconds in self.seconds.items()}
+        Path(self.path).write_text(json.dumps(records))
+
+
+class _InOrder:
+    """A plugin: tests that run a line come first, the quickest of them before the others."""
+
+    def __init__(self, records: dict[str, tuple[list[int], float]], line: int) -> None:
+        self.seconds = {
+            test: seconds for test, (lines, seconds) in records.items() if line in lines
+        }
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: self.seconds.get(item.nodeid, np.inf))
 
 
 class _FewExamples:
@@ -372,18 +423,25 @@ def try_mutants(module: str, each: int, seed: int) -> Found | None:
     None means that the tests fail without any fault, or never fail.
     """
     start = _seconds()
-    if noticed(module, None, 600) or not noticed(module, _without_results(module), 600):
-        return None
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/records.json"
+        if noticed(module, None, 600, _Recorder(module, path)):
+            return None
+        records = json.loads(Path(path).read_text())
     limit = int(5 + 3 * (_seconds() - start))
+    if not noticed(module, _without_results(module), 600, _InOrder(records, 0)):
+        return None
     every = mutants(module)
     rng = np.random.default_rng([seed, *module.encode()])
     drawn = [every[k] for k in sorted(rng.permutation(len(every))[:each].tolist())]
     found = Found([], [], [])
     for mutant in drawn:
-        is_noticed = noticed(module, mutant.tree, limit)
-        (
-            found.noticed if is_noticed else found.excused if mutant.equivalent else found.missed
-        ).append(mutant)
+        if noticed(module, mutant.tree, limit, _InOrder(records, mutant.line)):
+            found.noticed.append(mutant)
+        elif mutant.equivalent:
+            found.excused.append(mutant)
+        else:
+            found.missed.append(mutant)
     return found
 
 
@@ -409,7 +467,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="a part of a module's name")
     asked = parser.parse_args()
-    sys.path.insert(0, str(ROOT / "src"))
+    # In place of this folder, in which coverage.py is not the library of that name.
+    sys.path[0] = str(ROOT / "src")
     for library in ("chary.audit", *_LIBRARIES):
         if importlib.util.find_spec(library.partition(".")[0]):
             importlib.import_module(library)
