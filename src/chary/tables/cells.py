@@ -60,11 +60,11 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     """
     if not codes or not can_be_text(cells.dtype):
         return cells
-    words = pl.Series([composed(code).strip().lower() for code in codes])
-    cell_words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
-    is_code = cell_words.is_in(words.to_list())
+    code_words = [composed(code).strip().lower() for code in codes]
+    words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
+    is_code = words.is_in(code_words)
     if cells.dtype == pl.String or cells.dtype.is_numeric():
-        code_numbers = words.cast(pl.Float64, strict=False).drop_nulls()
+        code_numbers = pl.Series(code_words).cast(pl.Float64, strict=False).drop_nulls()
         numbers = cells.cast(pl.Float64, strict=False)
         is_code |= numbers.is_in(code_numbers.to_list())
     return cells.set(is_code.fill_null(False), None)
@@ -312,7 +312,8 @@ def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
     words = texts(cells)
     if cells.dtype.is_float():
-        words = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series().cast(pl.String)
+        rounded = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series()
+        words = rounded.cast(pl.String)
     if not cells.dtype.is_integer() and cells.dtype != pl.String:
         words = words.str.replace(r"\.0+$", "")
         words = words.str.replace(" 00:00:00$", "")  # a midnight that says nothing
@@ -322,6 +323,7 @@ def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
     unprintable = words.filter(has_unprintable).unique().to_list()
     if unprintable:
         words = words.replace(unprintable, [visible(text, limit) for text in unprintable])
+
     is_long = (words.str.len_chars() > limit).fill_null(False)
     shortened = words.str.slice(0, limit - 3) + "..."
     return shortened.zip_with(is_long, words).alias(cells.name)

@@ -202,10 +202,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         is_used = [feature.column not in notes for feature in self.features()]
-        # Numbers are the first features, and each has its statistics.
-        statistics = {
-            name: values[is_used[: len(values)]] for name, values in self.statistics_.items()
-        }
+        statistics = {}
+        for name, values in self.statistics_.items():
+            # Numbers are the first features, and each has its statistics.
+            statistics[name] = values[is_used[: len(values)]]
+
         left_out = {name: Column(name, DROPPED, note) for name, note in notes.items()}
         columns = [left_out.get(column.name, column) for column in self.ordered_]
         preparation = TablePreparation.restored(self.get_params(), columns, statistics)
@@ -252,15 +253,17 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def _fill(self, frame: pl.DataFrame, counts: CellCounts, features: NDArray[np.float32]) -> None:
         """Write the features of some rows, and count their cells."""
+        medians = self.statistics_.get("median", ())  # no column of numbers, no statistics
+        means = self.statistics_.get("mean", ())
+        scales = self.statistics_.get("scale", ())
         for place in self._layout.numbers:
             cells = unified(frame[place.column.name])
             numbers = place.kind.read(cells, place.column)
+            # One feature after the other: their values lie side by side in memory.
             for i, values in enumerate(numbers.T, place.features.start):
-                filled = np.where(np.isnan(values), self.statistics_["median"][i], values)
-                deviations = filled - self.statistics_["mean"][i]
-                np.clip(
-                    deviations / self.statistics_["scale"][i], -_CLIP, _CLIP, out=features[:, i]
-                )
+                filled = np.where(np.isnan(values), medians[i], values)
+                standardised = (filled - means[i]) / scales[i]
+                np.clip(standardised, -_CLIP, _CLIP, out=features[:, i])
             is_missing = np.isnan(numbers[:, 0])
             counts.add_cells(place.column.name, cells, is_missing)
             if place.indicator is not None:

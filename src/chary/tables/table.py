@@ -221,13 +221,13 @@ class Table:
             return self, columns
 
         # Blank rows are appended below the filled rows, then all are sorted by row number.
-        filled_numbers = np.delete(np.arange(self.n_numbers), self.blank.numbers)
-        order = np.argsort(np.concatenate([filled_numbers, self.blank.numbers]))
-        n_blank = len(self.blank.numbers)
+        blank_numbers = self.blank.numbers
+        filled_numbers = np.delete(np.arange(self.n_numbers), blank_numbers)
+        order = np.argsort(np.concatenate([filled_numbers, blank_numbers]))
         blank_cells = self.blank.frame.select(self.frame.columns)
         frame = pl.concat([self.frame, blank_cells])[order]
         for name, column in columns.items():
-            columns[name] = column.extend_constant(None, n_blank)[order]
+            columns[name] = column.extend_constant(None, len(blank_numbers))[order]
         return replace(self, frame=frame, blank=None), columns
 
     @property

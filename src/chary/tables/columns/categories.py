@@ -101,15 +101,20 @@ def _count_alike(filled: pl.Series) -> pl.DataFrame:
 
 def _codes(values: pl.Series, column: Column) -> pl.Series:
     """Return the number of each value's group, -1 for none."""
-    n_categories = len(column.categories)
-    other = n_categories if column.other else -1
-    # The group of missing cells comes after the group of other values, if there is one.
-    missing = n_categories + int(column.other) if column.missing else -1
-
     categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
     code_of = {category: code for code, category in enumerate(categories)}
-    codes = _folded(values).replace_strict(code_of, default=other, return_dtype=pl.Float64)
-    return codes.set(missing_cells(values), missing)
+
+    # The group of other values comes after the categories, then that of missing cells.
+    other_code = -1
+    missing_code = -1
+    next_code = len(categories)
+    if column.other:
+        other_code = next_code
+        next_code += 1
+    if column.missing:
+        missing_code = next_code
+    codes = _folded(values).replace_strict(code_of, default=other_code, return_dtype=pl.Float64)
+    return codes.set(missing_cells(values), missing_code)
 
 
 def _folded(values: pl.Series) -> pl.Series:

@@ -158,19 +158,23 @@ class Dates(Kind):
         """
         moments = _read_moments(cells, column.form or "ymd")
         dates = moments.days.dt
-        fields = [dates.year(), dates.month(), dates.weekday(), moments.days.to_physical()]
-        numbers = np.column_stack([field.cast(pl.Float64).to_numpy() for field in fields])
+        year = _floats(dates.year())
+        month = _floats(dates.month())
+        weekday = _floats(dates.weekday())
+        days = _floats(moments.days.to_physical())
         if not _uses_time(column.form):
-            return numbers
+            return np.column_stack([year, month, weekday, days])
 
-        day_share = moments.hours.to_numpy() / 24
-        numbers[:, 3] += day_share
-        turns = np.column_stack([day_share, (numbers[:, 2] - 1) / 7, (numbers[:, 1] - 1) / 12])
-        angles = 2 * np.pi * turns  # (n, 3): hour, weekday, month
-        waves = np.stack([np.sin(angles), np.cos(angles)], axis=2)  # (n, 3, 2)
-        numbers = np.column_stack([numbers, waves.reshape(len(angles), 6)])
-        numbers[np.isnan(numbers).any(axis=1)] = np.nan
-        return numbers
+        day_share = _floats(moments.hours) / 24
+        numbers = [year, month, weekday, days + day_share]
+        # How far round the circle: of a day, a week and a year.
+        for turn in (day_share, (weekday - 1) / 7, (month - 1) / 12):
+            angle = 2 * np.pi * turn
+            numbers += [np.sin(angle), np.cos(angle)]
+        features = np.column_stack(numbers)  # (n, 10)
+        # Of a cell without a time of day nothing is used.
+        features[np.isnan(features).any(axis=1)] = np.nan
+        return features
 
     def expected(self, column: Column) -> str:
         """Show a date of the column's form."""
@@ -179,6 +183,11 @@ class Dates(Kind):
         if _uses_time(column.form):
             return f"dates with a time of day such as {example} 10:30"
         return f"dates such as {example}"
+
+
+def _floats(cells: pl.Series) -> NDArray[np.float64]:
+    """Convert numbers to an array, with NaN for null."""
+    return cells.cast(pl.Float64).to_numpy()
 
 
 def _uses_time(form: str) -> bool:
@@ -195,9 +204,10 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
     n_read = _count_readable(filled, hints)
     if not n_read:
         return None
-    asked = [order for order in n_read if order in WRITTEN.get(hints.dates, ())]
-    best = [order for order, n in n_read.items() if n == max(n_read.values())]
-    orders = asked or best
+    most_read = max(n_read.values())
+    best_orders = [order for order, n_dates in n_read.items() if n_dates == most_read]
+    asked_orders = [order for order in n_read if order in WRITTEN.get(hints.dates, ())]
+    orders = asked_orders or best_orders
     order = orders[0]
     is_ambiguous = len(orders) > 1
     notes = []
@@ -302,9 +312,10 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
 
     A year of two digits is one of the hundred years up to ``last_year``.
     """
-    number = fields["y"].cast(pl.Int32)
+    year_digits = fields["y"]
+    number = year_digits.cast(pl.Int32)
     in_century = last_year - (last_year - number) % 100
-    has_two_digits = fields["y"].str.len_chars() == 2
+    has_two_digits = year_digits.str.len_chars() == 2
     year = in_century.zip_with(has_two_digits, number).cast(pl.String).str.zfill(4)
 
     # Three letters tell months apart, except juin and juillet.
@@ -316,10 +327,12 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
 def _hours(fields: pl.DataFrame) -> pl.Series:
     """Read hours, with minutes and seconds as fractions."""
     clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
-    half = fields["half"]  # of the day: the first letter of am or pm, null without either
-    in_afternoon = half.is_in(["p", "P"]).cast(pl.Int32)
+    hour = clock["H"]
+    half_of_day = fields["half"]  # the first letter of am or pm, null without either
+    in_afternoon = half_of_day.is_in(["p", "P"]).cast(pl.Int32)
     # 12 am is 0:00, and 12 pm is 12:00.
-    hour = clock["H"].zip_with(half.is_null(), clock["H"] % 12 + 12 * in_afternoon)
+    hour_by_halves = hour % 12 + 12 * in_afternoon
+    hour = hour.zip_with(half_of_day.is_null(), hour_by_halves)
     return hour + clock["M"] / 60 + clock["S"].fill_null(0) / 3600
 
 
@@ -328,8 +341,9 @@ def _typed_moments(cells: pl.Series) -> _Moments:
     if not isinstance(cells.dtype, pl.Datetime):
         return _Moments(cells.cast(pl.Date, strict=False), null_cells(cells))
     local = cells.dt.replace_time_zone(None)
-    hours = local.dt.hour() + local.dt.minute() / 60 + local.dt.second() / 3600
-    return _Moments(local.cast(pl.Date), hours.cast(pl.Float64))
+    clock = local.dt
+    hours = clock.hour() + clock.minute() / 60 + clock.second() / 3600
+    return _Moments(days=local.cast(pl.Date), hours=hours.cast(pl.Float64))
 
 
 # ---------------------------------------------------------------- times of day

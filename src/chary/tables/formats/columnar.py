@@ -124,8 +124,12 @@ class Parquet(Format):
         lazy = _scan(file).select(columns)
         run_starts = np.flatnonzero(np.diff(numbers) != 1) + 1
         runs = np.split(np.asarray(numbers), run_starts)
+        frames = []
         with _damage_reported(file.name):
-            return pl.concat([lazy.slice(int(run[0]), len(run)).collect() for run in runs])
+            for run in runs:
+                rows = lazy.slice(int(run[0]), len(run))
+                frames.append(rows.collect())
+        return pl.concat(frames)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
         """Open a stream that takes rows bit by bit."""

@@ -93,10 +93,15 @@ def _first_row_of_names(texts: Rows, rows: Rows) -> int:
         is_wide = 2 * n_filled > n_used
         # Of two columns, one may be all that a wrong delimiter leaves of a header.
         may_be_cut = n_filled > 0 and n_used < 3
-        if is_wide or (may_be_cut and len(rows[place]) < _usual_length(rows)):
-            # Below a title, the names must look different from data.
-            has_title = any(map(any, texts[:place]))
-            return 0 if has_title and not _are_names(texts, place) else place
+        is_cut = may_be_cut and len(rows[place]) < _usual_length(rows)
+        if not is_wide and not is_cut:
+            continue
+
+        # Below a title, the names must look different from data.
+        has_title = any(map(any, texts[:place]))
+        if has_title and not _are_names(texts, place):
+            return 0
+        return place
     return 0
 
 
@@ -106,8 +111,10 @@ def _usual_length(rows: Rows) -> int:
 
 def _are_names(texts: Rows, place: int) -> bool:
     """Tell whether a row has no numbers, and no text that is repeated below."""
-    columns = zip(*texts[place:ROWS], strict=True)
-    return not any(name and (_is_number(name) or name in cells) for name, *cells in columns)
+    for name, *cells in zip(*texts[place:ROWS], strict=True):
+        if name and (_is_number(name) or name in cells):
+            return False
+    return True
 
 
 def _is_number(cell: str) -> bool:
