@@ -169,7 +169,7 @@ EQUIVALENT_LINES = {
     r"^seed: int = 0,$": "any seed is as good as another",
     r"^_BLOCK_(ROWS|NUMBERS) = |^_BATCH_ROWS = ": "the size of a block changes no result",
     r"^_MAX_(PREDICTED_NUMBERS|COMPARED_CELLS) = ": "the size of a block changes no result",
-    r"^size = max\(1, _MAX_(PREDICTED|COMPARED)": "the size of a block changes no result",
+    r"^size = max\(1, max_numbers": "the size of a block changes no result",
     r"^size = GROUP_ROWS if ": "row groups of another size hold the same rows",
     r"model\[-1\].*\[USub twice": "the last of two steps is also the step number 1",
     r"^_RANGE_ROWS = ": "it bounds the cost; about this many rows give a range",
