@@ -353,6 +353,52 @@ PINNED = {
 }
 
 
+# The numbers themselves, so that none changes unless its evidence in ``defaults.py`` does.
+NUMBERS = {
+    "significance": 0.01,
+    "strong_auc": 0.75,
+    "beyond_share": 0.8,
+    "nearer_shares": 0.03,
+    "max_loss_ratio": 2.0,
+    "labels_per_leaf": 5,
+    "coverage_rows": 2000,
+    "share_trees": 100,
+    "text_loss_ratio": 0.9,
+    "quick_trees": 40,
+    "quick_rows": 500,
+    "max_mixture_labels": 20_000,
+    "weight_per_loss": 4.0,
+    "max_weight_change": 1.0,
+    "logit_scales": (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0),
+    "lean": 2.0,
+    "too_easy_loss": 0.1,
+    "collapse_distance": 0.4,
+    "collapse_entropy": 0.9,
+    "collapse_rows": 20_000,
+    "network_nearer_shares": 0.05,
+    "network_rounds": 2,
+    "network_step": 0.4,
+    "min_filled_share": 0.5,
+    "min_class_share": 0.8,
+    "min_kappa": 0.4,
+    "max_chance": 0.05,
+    "clear_gain": 5,
+    "self_training_p": 0.05,
+    "suspect_margin": 0.85,
+    "max_suspects": 20,
+    "min_held_out": 100,
+    "n_rows_to_check": 50,
+    "check_candidates": 20,
+    "check_rows": 20_000,
+    "check_reference_rows": 600,
+    "sample_rows": 100_000,
+    "fit_rows": 50_000,
+    "accepted_rows": 10_000,
+    "network_held_out_rows": 20_000,
+    "held_out_rows": 2000,
+}
+
+
 MIXTURE_PINNED = {
     "inverse_penalty": 0.2,
     "n_trees": 31,
@@ -478,6 +524,10 @@ def test_numbers_of_the_columns_reach_the_preparation():
     for defaults, is_named in ((DEFAULTS, True), (few, False)):
         model = label_table(Table(frame, "t"), options, defaults=defaults).model
         assert ("town = c" in model[0].get_feature_names_out()) == is_named
+
+
+def test_numbers_chosen_by_experiment_stay():
+    assert {name: getattr(DEFAULTS, name) for name in PINNED} == NUMBERS
 
 
 def test_every_number_is_pinned():
