@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from io import BytesIO, StringIO
@@ -95,6 +95,7 @@ def label(
     *,
     unlabeled: Texts | None = None,
     classes: Texts = (),
+    same: Mapping[str, str] | None = None,
     drop: Texts = (),
     categorical: Texts = (),
     numeric: Texts = (),
@@ -129,6 +130,8 @@ def label(
     classes : str or sequence of str, default=()
         Cell values that are classes although they look like "no answer", such as "unknown" or 99.
         Without this or ``unlabeled`` they are refused.
+    same : mapping of str to str, default=None
+        Labels that are slips, each with the class that is meant, such as ``{"gutt": "gut"}``.
     drop : sequence of column names, default=()
         Columns to leave out.
     categorical, numeric, identifier : sequences of column names, default=()
@@ -210,6 +213,7 @@ def diagnose(
     *,
     unlabeled: Texts | None = None,
     classes: Texts = (),
+    same: Mapping[str, str] | None = None,
     drop: Texts = (),
     categorical: Texts = (),
     numeric: Texts = (),
@@ -232,6 +236,8 @@ def diagnose(
     target : str
         The column that holds the labels; cells without one are missing.
     unlabeled, classes, drop, categorical, numeric : str or sequence of str
+        As in ``chary.label``.
+    same : mapping of str to str, default=None
         As in ``chary.label``.
     identifier, missing, dates, text : str or sequence of str
         As in ``chary.label``.

@@ -42,7 +42,7 @@ OUTPUT = "Output"
 # The order of the options in help and in the commands that chary prints.
 # fmt: off
 _ORDER = (
-    "target", "labels", "confidence", "unlabeled", "classes",
+    "target", "labels", "confidence", "unlabeled", "classes", "same",
     "drop", "categorical", "numeric", "identifier", "missing", "dates", "text",
     "audit", "k", "checked", "check_sheet", "class_prior", "aim", "error", "require", "by",
     "hide", "show", "annotator", "learner", "rounds", "probabilities", "explain",
@@ -138,6 +138,30 @@ def _write_prior(prior: Mapping[str, float] | str) -> str | list[str]:
     if isinstance(prior, str):
         return prior
     return [f"{name}={share:.10g}" for name, share in prior.items()]
+
+
+def read_same(texts: Sequence[str], flag: str = "--same") -> dict[str, str]:
+    """Read which labels are the same, WRONG=RIGHT for each.
+
+    >>> read_same(["gutt=gut", "not sure=unsure"])
+    {'gutt': 'gut', 'not sure': 'unsure'}
+    """
+    class_of: dict[str, str] = {}
+    for text in texts:
+        wrong, _, right = text.partition("=")
+        if not wrong.strip() or not right.strip():
+            raise ValueError(
+                f"{flag} {text!r} is not understood; give WRONG=RIGHT, such as gutt=gut, for each "
+                "label that is a slip."
+            )
+        if class_of.setdefault(wrong, right) != right:
+            raise ValueError(f"{flag} {text!r} names {wrong!r} again; give each slip once.")
+    return class_of
+
+
+def _write_same(same: Mapping[str, str]) -> list[str]:
+    """Write which labels are the same as they are typed."""
+    return [f"{wrong}={right}" for wrong, right in same.items()]
 
 
 def read_size(text: str, flag: str = "--memory") -> int:
@@ -256,6 +280,15 @@ class FileReading(TypedDict, total=False):
     header_row: int | None
 
 
+class TargetReading(TypedDict):
+    """How the cells of the target are read: parameters of ``read_target``."""
+
+    unlabeled: Names
+    classes: Names
+    missing: Names
+    same: Mapping[str, str]
+
+
 class SheetOptions(TypedDict):
     """The options that a sheet remembers: fields of its origin."""
 
@@ -281,6 +314,8 @@ class Options:
         prior = values.get("class_prior")
         if isinstance(prior, Mapping):
             values["class_prior"] = {_class_name(name): share for name, share in prior.items()}
+        if values.get("same"):
+            values["same"] = _as_same(values["same"])
         return cls(**values)
 
     @classmethod
@@ -403,6 +438,16 @@ def _as_names(value: Any) -> Names:
     return tuple(str(text) for text in value)
 
 
+def _as_same(value: Any) -> dict[str, str]:
+    """Make texts of the labels that are the same; refuse anything but a mapping."""
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            f"same={value!r} is not understood; map each slip to its class, such as "
+            "same={'gutt': 'gut'}."
+        )
+    return {_class_name(wrong): _class_name(right) for wrong, right in value.items()}
+
+
 def _class_name(value: Any) -> str:
     """Spell a class as a table does: 1 for 1.0, true for True."""
     if isinstance(value, bool):
@@ -495,8 +540,17 @@ class MarkerOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnOptions(MarkerOptions):
-    """How columns are read."""
+    """How the labels and the other columns are read."""
 
+    same: Mapping[str, str] | None = option(
+        None,
+        help="A label that is a slip, and the class that is meant, such as gutt=gut. Repeatable.",
+        metavar="WRONG=RIGHT",
+        panel=COLUMNS,
+        typed_as=list[str],
+        read=read_same,
+        write=_write_same,
+    )
     drop: Names = names(help="Leave a column out.", metavar="COLUMN")
     categorical: Names = names(help="A column of categories, such as postcodes.", metavar="COLUMN")
     numeric: Names = names(help="A column of numbers.", metavar="COLUMN", panel=COLUMNS)
@@ -533,9 +587,19 @@ class ColumnOptions(MarkerOptions):
         }
 
     @property
-    def target_reading(self) -> dict[str, Names]:
-        """The parameters of ``read_target``: how the cells of the target are read."""
+    def label_cells(self) -> dict[str, Names]:
+        """The parameters of ``sample_rows``: which cells of the target are labels."""
         return {"unlabeled": self.unlabeled, "classes": self.classes, "missing": self.missing}
+
+    @property
+    def target_reading(self) -> TargetReading:
+        """The parameters of ``read_target``: how the cells of the target are read."""
+        return {
+            "unlabeled": self.unlabeled,
+            "classes": self.classes,
+            "missing": self.missing,
+            "same": self.same or {},
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -565,3 +565,48 @@ def test_all_odd_lines_of_a_file_are_told_in_one_run(table, run):
         "columns 1 and 2 are both called 'id'; columns 3 and 4 are both called 'colour'"
         in run("label", table, "-t", "churn")[2]
     )
+
+
+def test_slips_among_labels_are_asked_about_and_merged_only_if_asked(table, run, keys):
+    text = table.read_text().replace(";yes", ";yess", 6)
+    table.write_text(text)
+    said = "'yess' (6 rows) may be a slip for 'yes'"
+    option = "--same yess=yes"
+    for verb, more in (("diagnose", ()), ("label", QUICK)):
+        out = " ".join(run(verb, table, "-t", "churn", *more)[1].split())
+        assert said in out
+        assert f"pass {option}." in out
+    page = (table.parent / "customers.report.html").read_text()
+    assert "may be a slip for" in page
+    assert option in page
+
+    code, out, _ = run("label", table, "-t", "churn", *QUICK, "--force", "--same", "yess=yes")
+    assert (code, "may be a slip" in out) == (0, False)
+    assert "'yes' and 'yess' were read as one class" in " ".join(out.split())
+    draw = next(line for line in out.splitlines() if line.startswith("Next:"))
+    assert option in draw
+    labeled = pl.read_csv(table.parent / "customers.labeled.csv", separator=";")
+    assert set(labeled["chary_label"]) == {"yes", "no"}
+    assert (labeled["churn"] == "yess").sum() == 6  # the user's cells stay
+    model = chary.model_file.load_model(table.parent / "customers.model.chary")
+    assert model[-1].classes_.tolist() == ["no", "yes"]
+
+    # The sheet remembers it, and an answer with the same slip is read as the class.
+    assert run(*draw.split()[2:])[0] == 0
+    sheet = table.parent / "customers.audit.csv"
+    frame = pl.read_csv(sheet, separator=";", infer_schema=False)
+    answers = pl.Series("churn", ["yess"] + ["no"] * (frame.height - 1))
+    frame.with_columns(answers).write_csv(sheet, separator=";")
+    keys(["q"])
+    out = run("audit", "fill", sheet)[1]
+    assert option in out
+    code, out, err = run(
+        "label", table, "-t", "churn", *QUICK, "--force", "--same", "yess=yes", "--audit", sheet
+    )
+    assert (code, err) == (0, "")
+    assert "The answer 'yess' was read as 'yes'." in out
+    assert "NEW CLASS" not in out
+
+    code, _, err = run("label", table, "-t", "churn", *QUICK, "--force", "--same", "yes=yess=")
+    assert code == 1
+    assert err.count("\n") == 1

@@ -133,6 +133,8 @@ OWN = {
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20)}
 OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
 OWN |= {"threshold": st.none() | shares}
+SLIPS = st.dictionaries(st.sampled_from("abc"), names.filter(str.strip), min_size=1)
+OWN |= {"same": st.none() | SLIPS}
 OWN |= {"until_width": st.none() | shares, "port": st.integers(0, 65535)}
 OWN |= {
     "seed": st.none() | st.integers(0, 2**31 - 1),
@@ -179,6 +181,7 @@ CHOSEN = LabelOptions(
     missing=("-9",),
     check_sheet=True,
     class_prior={"p": 0.25, "q": 0.75},
+    same={"pp": "p", "a slip": "q"},
     aim="balanced",
     learner="linear",
     rounds=0,

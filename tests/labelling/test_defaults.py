@@ -34,7 +34,7 @@ from chary.method.labels import Labels
 from chary.method.mixture import MIXTURE_DEFAULTS, default_members
 from chary.options import LabelOptions
 from chary.tables import Table
-from chary.tables.target import target_labels
+from chary.tables.target import likely_slips, target_labels
 
 # A rule or a decision, as a function of the numbers; it returns something that can be compared.
 
@@ -44,6 +44,11 @@ def verdicts(defaults):
         _verdict(Separation(auc, p), defaults)
         for auc, p in ((0.9, 0.011), (0.9, 0.01), (0.75, 0.01), (0.749, 0.01))
     ]
+
+
+def slips(defaults):
+    counts = {"good": 40, "godo": 20, "bad": 31, "badd": 16}
+    return [slip.label for slip in likely_slips(counts, defaults.slip_share)]
 
 
 def diagnosis(verdict=STRONG, n_labeled=50):
@@ -293,6 +298,7 @@ def sampled_rows(defaults):
 PINNED = {
     "significance": (verdicts, 0.011),
     "strong_auc": (verdicts, 0.749),
+    "slip_share": (slips, 0.55),
     "beyond_share": (beyond_labels, 0.999),
     "nearer_shares": (beyond_labels, 0.9),
     "max_loss_ratio": (beyond_labels, 0.5),
@@ -417,6 +423,7 @@ MIXTURE_PINNED = {
 # What the decisions are with the default numbers; of those with figures, what they are about.
 OUTCOMES = {
     verdicts: ["representative", STRONG, STRONG, MILD],
+    slips: ["godo"],
     beyond_labels: ["number"],
     useless_texts: ["text"],
     many_labels: [False, True],

@@ -91,6 +91,28 @@ def test_a_restart_goes_on_with_the_answers(animals, enter):
     assert (page["answered"], page["left"], page["rule"], page["row"]["place"]) == (3, 5, "live", 4)
 
 
+def test_a_slip_is_counted_as_the_class_that_is_chosen(animals, enter):
+    path, _ = animals
+    path.write_text(path.read_text().replace(",dog", ",dogg", 5))
+    browser = enter(begin([str(path)], ANIMALS))
+    page = browser.get("/api/start")
+    (slip,) = page["slips"]
+    assert (slip["label"], slip["chosen"]) == ("dogg", None)
+    assert slip["words"] == "'dogg' (5 rows) may be a slip for 'dog'."
+    assert len(page["values"]) == 3  # nothing is merged unasked
+
+    page = browser.post("/api/same", label="dogg", meant="dog")
+    assert [value["name"] for value in page["values"]] == ["dog", "cat"]
+    assert page["slips"][0]["chosen"] == "dog"
+    browser.wait()
+    assert "--same dogg=dog" in browser.get("/api/result")["command"]
+    assert len(browser.post("/api/same", label="dogg", meant=None)["values"]) == 3
+    for label, meant in (("dogg", "bird"), ("bird", "dog"), ("dogg", 3), (None, "dog")):
+        assert browser.post("/api/same", 400, label=label, meant=meant)["error"].endswith(".")
+    assert len(browser.get("/api/start")["values"]) == 3
+    browser.wait()
+
+
 def test_columns_are_taken_for_what_is_said(bench, browser):
     browser.post("/api/kind", column="size", kind="category")
     assert bench.options.categorical == ("size",)

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from chary._words import Parameter
 from chary.tables.sampling import sample_rows
 from chary.tables.table import Table, TableError
-from chary.tables.target import chosen_spellings, folded, read_target, target_labels
+from chary.tables.target import (
+    chosen_spellings,
+    class_of_slip,
+    folded,
+    likely_slips,
+    read_target,
+    target_labels,
+)
 
 
 def table_of(**columns):
@@ -327,3 +334,69 @@ def test_classes_have_the_same_names_in_files_of_text_and_of_numbers():
     ):
         table = Table(pl.DataFrame({"x": [1, 2, 3, 4], "y": cells}), "t")
         assert read_target(table, "y").labels.classes.tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("label", "meant"),
+    [
+        ("gutt", "gut"),
+        ("Refnud", "refund"),
+        ("nien", "nein"),
+        ("schlcht", "schlecht"),
+        ("not-sure", "not sure"),
+        ("Beschwerdr", "Beschwerde"),
+    ],
+)
+def test_one_letter_too_many_too_few_another_or_swapped_is_a_slip(label, meant):
+    assert class_of_slip(label, ["other", meant]) == meant
+    assert likely_slips({meant: 40, label: 8, "other": 9}, 0.5) == [(label, 8, meant, 40)]
+    assert likely_slips({meant: 15, label: 8}, 0.5) == []  # too frequent for a slip
+
+
+@pytest.mark.parametrize(
+    ("label", "other"),
+    [
+        ("female", "male"),
+        ("type 2", "type 1"),
+        ("Typ B", "Typ A"),
+        ("A-", "A+"),
+        ("asymptomatic", "symptomatic"),
+        ("no", "on"),
+        ("yet", "yes"),
+        ("increased", "decreased"),
+        ("disagree", "agree"),
+    ],
+)
+def test_classes_that_people_use_beside_each_other_are_no_slips(label, other):
+    assert likely_slips({other: 40, label: 2}, 0.5) == []
+
+
+def test_slips_are_read_as_the_class_that_is_meant_and_only_if_asked():
+    table = table_of(y=["gut"] * 5 + ["Gutt", "gutt", "mies", None])
+    assert target_labels(table, "y").classes.tolist() == ["Gutt", "gut", "mies"]
+    reading = read_target(table, "y", same={"GUTT": "gut"})
+    assert reading.labels.classes.tolist() == ["gut", "mies"]
+    assert reading.labels.class_counts.tolist() == [7, 1]
+    assert reading.notes == [
+        "In column 'y', 'gut', 'Gutt' and 'gutt' were read as one class, 'gut'."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("same", "said"),
+    [
+        (
+            {"gutl": "gut"},
+            "Column 'y' holds no label 'gutl' for the parameter same; did you mean 'gut'?",
+        ),
+        (
+            {"gutt": "fine"},
+            "no label 'fine' for the parameter same; it holds 'gut', 'mies' and 'gutt'.",
+        ),
+        ({"gutt": "gut", "gut": "mies"}, "'gutt' cannot be a slip for 'gut', which is itself"),
+    ],
+)
+def test_a_slip_with_a_wrong_name_is_refused_in_one_sentence(same, said):
+    table = table_of(y=["gut"] * 5 + ["gutt", "mies", "mies", None])
+    with pytest.raises(TableError, match=re.escape(said)):
+        read_target(table, "y", same=same)

@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -23,7 +22,13 @@ from chary.audit.table_cells import TableCells, cells_of
 from chary.method.labels import Labels
 from chary.tables.cells import as_typed, is_no_answer
 from chary.tables.table import Table, TableError
-from chary.tables.target import chosen_spellings, folded, is_marker, markers_of
+from chary.tables.target import (
+    chosen_spellings,
+    class_of_slip,
+    folded,
+    is_marker,
+    markers_of,
+)
 
 FEWEST_ANSWERS = 2  # of an audit
 # Answers are refused if fewer than this share of at least so many rows name a class of the labels.
@@ -235,12 +240,14 @@ def read_audit(
     labels: Labels,
     unlabeled: str | Sequence[str] | None = None,
     *,
+    same: Mapping[str, str] | None = None,
     chosen: str = RANDOM,
     classes: Sequence[str] = (),
 ) -> AuditAnswers:
     """Read a sheet's answers and match them with the table that its rows were drawn from.
 
-    Answers that differ only in case and white space are one class. A sheet that cannot be
+    Answers that differ only in case and white space are one class. Answers that are slips, the keys
+    of ``same``, are read as the class that is meant. A sheet that cannot be
     understood is refused with a ``TableError``, and so is a sheet whose rows were not ``chosen`` as
     required: at random, or for doubt. ``classes`` are answers that are classes although no label of
     the table has them.
@@ -263,7 +270,9 @@ def read_audit(
 
     cells = cells_of(table, target)
     known = labels.classes.tolist()
-    answers = match_answers(sheet, cells, target, known, markers, chosen, new_classes=classes)
+    answers = match_answers(
+        sheet, cells, target, known, markers, chosen, new_classes=classes, same=same
+    )
     answers = replace(answers, drawn=table.places_of(answers.drawn))
 
     # A row may have been labelled in the table since the draw. A row without a label has the code
@@ -289,11 +298,12 @@ def match_answers(
     chosen: str = RANDOM,
     others: Sequence[Table] = (),
     new_classes: Sequence[str] = (),
+    same: Mapping[str, str] | None = None,
 ) -> AuditAnswers:
     """Match the answers of a sheet with rows of the table, each as the class that it means.
 
     ``others`` are further people's sheets, and ``new_classes`` answers that are known to be classes
-    although no label has them.
+    although no label has them. ``same`` maps slips to the class that is meant.
     """
     # The sheets, by path, and their rows.
     all_sheets = [sheet, *others]
@@ -307,7 +317,7 @@ def match_answers(
     counts: Counter[str] = Counter()
     for rows_of_person in rows_of_sheets:
         counts.update(row.answer for row in rows_of_person.by_place.values())
-    class_of, retyped = classes_meant(counts, classes, markers)
+    class_of, retyped = classes_meant(counts, classes, markers, same)
     refuse_foreign_answers(counts, class_of, classes, new_classes)
     notes = [*rows.notes, *retyped]
     answers_of_people = [_classes_by_place(person, class_of) for person in rows_of_sheets]
@@ -369,7 +379,10 @@ def _classes_by_place(rows: SheetRows, class_of: Mapping[str, str]) -> dict[int,
 
 
 def classes_meant(
-    counts: Mapping[str, int], classes: Sequence[str], markers: Sequence[str]
+    counts: Mapping[str, int],
+    classes: Sequence[str],
+    markers: Sequence[str],
+    same: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """Find the class that each answer means; note which answers are read as another text.
 
@@ -381,6 +394,8 @@ def classes_meant(
     counts : mapping of answer to number of rows
     classes, markers
         The known classes, and texts that mean "no label".
+    same : mapping of str to str, default=None
+        Answers that are slips, each with the class that is meant.
 
     Returns
     -------
@@ -395,7 +410,11 @@ def classes_meant(
     >>> notes
     ["The answer 'SPAM' was read as 'spam'."]
     """
-    name_of = {answer: _class_meant(answer, classes, markers) for answer in counts}
+    meant_by = {folded(wrong): right for wrong, right in (same or {}).items()}
+    name_of = {}
+    for answer in counts:
+        meant = meant_by.get(folded(as_typed(answer)), answer)
+        name_of[answer] = _class_meant(meant, classes, markers)
     new_classes: Counter[str] = Counter()
     for answer, name in name_of.items():
         if name not in _NO_CLASS and name not in classes:
@@ -491,9 +510,9 @@ def _is_retyped(name: str, answer: str) -> bool:
 def _warn_of_new_class(name: str, n_rows: int, classes: Sequence[str]) -> str:
     """Warn of a class that no label has; name a similar class that may have been meant."""
     slip = "a slip"
-    similar = get_close_matches(name, classes, n=1, cutoff=0.75)
+    similar = class_of_slip(name, classes)
     if similar:
-        slip = f"a slip for {shown(similar[0])}"
+        slip = f"a slip for {shown(similar)}"
     rows = counted(n_rows, "row")
     return (
         f"NEW CLASS: the audit found {shown(name)} in {rows}, and none of the labels. If it is "

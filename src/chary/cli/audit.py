@@ -51,7 +51,6 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     # --format is for the table that the next command writes; a sheet is always a CSV.
     opened = console.open_table(file, replace(options, format=None))
     target = options.target
-    reading = options.target_reading
     source = None
     if isinstance(opened, Table):
         table = rows_that_count(opened)
@@ -60,9 +59,11 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
         # One unlabelled row is enough: the draw reads the table itself. The labelled rows may take
         # a third of the memory: copies made while they are read take the rest.
         max_bytes = source.memory // 3
-        table = sample_of_table(source, target, k=1, **reading, max_bytes=max_bytes, checksum=True)
+        table = sample_of_table(
+            source, target, k=1, **options.label_cells, max_bytes=max_bytes, checksum=True
+        )
 
-    labels = target_labels(table, target, **reading)
+    labels = target_labels(table, target, **options.target_reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
     path = sheet_path(table, options.folder(table.folder), "audit")
     # Not a refusal to overwrite: ``draw_sheet`` itself enlarges or refuses an existing sheet.

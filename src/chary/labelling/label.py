@@ -173,7 +173,7 @@ def _sample(
         source,
         options.target,
         defaults.sample_rows,
-        **options.target_reading,
+        **options.label_cells,
         keep=named,
         seed=options.seed or 0,
         max_bytes=(memory - _BASE_BYTES) // _GROWTH,

@@ -254,7 +254,9 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
     # Checked rows were chosen for doubt, not drawn at random, so they are no audit: their labels
     # are merged with the given ones.
     if options.checked is not None:
-        checked = read_audit(options.checked, table, target, labels, unlabeled, chosen=DOUBT)
+        checked = read_audit(
+            options.checked, table, target, labels, unlabeled, same=options.same, chosen=DOUBT
+        )
         labels = merge(labels, checked)[1]
         notes = [
             *notes,
@@ -265,7 +267,13 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
     given_labels = labels
     if options.audit is not None:
         answers = read_audit(
-            options.audit, table, target, labels, unlabeled, classes=options.classes
+            options.audit,
+            table,
+            target,
+            labels,
+            unlabeled,
+            same=options.same,
+            classes=options.classes,
         )
         prior: Any = options.class_prior
         if answers.new_classes and (isinstance(prior, Mapping) or np.ndim(prior)):

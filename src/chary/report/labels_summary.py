@@ -9,6 +9,7 @@ import numpy as np
 
 from chary._words import day, percent, visible
 from chary.labelling import Diagnosis, LabeledTable
+from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, DiagnosedTable, FeatureShift
 from chary.labelling.label import SOURCES, LearnerSettings
 from chary.method import expected_calibration_error
@@ -28,6 +29,7 @@ from chary.report.plain_data import (
 from chary.tables.cells import cell_words
 from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Column
 from chary.tables.preparation import Feature
+from chary.tables.target import likely_slips
 
 _N_SHIFTS = 20  # features that differ between labelled and other rows, at most
 # How much is shown of a row to check, at most.
@@ -71,11 +73,21 @@ class DiagnosisSummary(TypedDict):
     coverage: float | None
     shifts: list[ShiftSummary]  # the most different features first
     classes: dict[str, int]  # labels by class
+    slips: list[SlipSummary]  # labels that may be slips for others
     labeled: int  # rows with a label
     unlabeled: int
     biased: bool  # mildly or strongly
     tone: Tone
     sentence: str
+
+
+class SlipSummary(TypedDict):
+    """A given label that may be a slip for another one."""
+
+    label: str
+    rows: int
+    meant: str
+    meant_rows: int
 
 
 class DiagnosedSummary(DiagnosisSummary):
@@ -240,7 +252,7 @@ def summarize(result: LabeledTable) -> LabelsSummary:
         "target": result.target,
         "notes": result.notes,
         "classes": _classes(result),
-        "diagnosis": _diagnosis(result.diagnosis, result.compared),
+        "diagnosis": _diagnosis(result.diagnosis, result.compared, result.defaults),
         "held_out": _held_out(result),
         "audit": _audit(result, class_names),
         "accept": _accept(result),
@@ -270,7 +282,9 @@ def summarize_diagnosis(result: DiagnosedTable) -> DiagnosedSummary:
 # ---------------------------------------------------------------- labelled rows and the others
 
 
-def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummary:
+def _diagnosis(
+    diagnosis: Diagnosis, features: list[Feature], defaults: Defaults = DEFAULTS
+) -> DiagnosisSummary:
     """Summarize a diagnosis."""
     tone_of: dict[str, Tone] = {REPRESENTATIVE: "good", STRONG: "bad"}
     return {
@@ -279,6 +293,7 @@ def _diagnosis(diagnosis: Diagnosis, features: list[Feature]) -> DiagnosisSummar
         "coverage": diagnosis.coverage,
         "shifts": _shifts(diagnosis, features),
         "classes": diagnosis.class_counts,
+        "slips": as_data(likely_slips(diagnosis.class_counts, defaults.slip_share)),
         "labeled": diagnosis.n_labeled,
         "unlabeled": diagnosis.n_unlabeled,
         "biased": diagnosis.verdict in (MILD, STRONG),

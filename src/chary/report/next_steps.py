@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
-from chary._words import command_line, counted, number, percent
+from chary._words import command_line, counted, number, percent, shown
 from chary.audit import FEWEST_ANSWERS, JudgedTable, SheetBeside
 from chary.method.priors import ACCURACY
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions, flag_of
@@ -17,6 +17,7 @@ from chary.report.labels_summary import (
     ColumnSummary,
     DiagnosisSummary,
     LabelsSummary,
+    SlipSummary,
 )
 from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
 from chary.tables.cells import CODE_WORDS
@@ -32,6 +33,8 @@ _PRIOR_HELPS = (
     "on {n_tables} real tables with biased labels it added {prior_gain} points of accuracy and "
     "{prior_balanced_gain} of balanced accuracy."
 ).format(**STUDIED)
+
+_N_SLIPS = 5  # labels that may be slips, of one hint
 
 _HALVING = "halving their width takes about four times as many rows"
 
@@ -226,6 +229,28 @@ def suspect_sentence(n: int) -> str:
         f"{labels}: a model that had not seen it is sure of another class. {they} may still be "
         "right."
     )
+
+
+def slip_hint(slips: Sequence[SlipSummary], hints: Hints) -> str:
+    """Ask whether some labels are slips, and say how to count them as the class that is meant."""
+    sentences = []
+    class_of = {}
+    typed_pairs = []
+    for slip in slips[:_N_SLIPS]:
+        rows = counted(slip["rows"], "row")
+        sentences.append(
+            f"{shown(slip['label'])} ({rows}) may be a slip for {shown(slip['meant'])} "
+            f"({slip['meant_rows']:,})."
+        )
+        class_of[slip["label"]] = slip["meant"]
+        typed_pairs.append(command_line([f"{slip['label']}={slip['meant']}"]))
+    if not class_of:
+        return ""
+
+    repeated_flag = f" {flag_of('same')} "
+    option = hints.option("same", repeated_flag.join(typed_pairs), repr(class_of))
+    as_class = "it as that class" if len(class_of) == 1 else "them as these classes"
+    return f"{' '.join(sentences)} To count {as_class}, pass {option}."
 
 
 def missing_hint(columns: Sequence[ColumnSummary], hints: Hints) -> str:

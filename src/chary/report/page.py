@@ -16,6 +16,7 @@ from chary.report.next_steps import (
     next_steps,
     prior_advice,
     quality,
+    slip_hint,
 )
 
 # The sections of each page, in order. A section has the name of its template.
@@ -46,6 +47,7 @@ def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
         quality=quality(summary),
         steps=next_steps(summary, hints),
         advice=prior_advice(summary["diagnosis"], hints, told=summary["class_prior"]["told"]),
+        slips=slip_hint(summary["diagnosis"]["slips"], hints),
         question=aim_question(hints, summary["aim"]["name"]),
     )
 

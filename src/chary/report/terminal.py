@@ -36,6 +36,7 @@ from chary.report.next_steps import (
     missing_hint,
     next_steps,
     prior_advice,
+    slip_hint,
     suspect_sentence,
 )
 from chary.report.plain_data import ClassShareSummary, Note, ScoreSummary, Tone
@@ -58,6 +59,7 @@ _INTERVAL_CELLS = 16
 def show_labels(console: Console, summary: LabelsSummary, hints: Hints) -> None:
     """Show the labels of a table: how many of each class, how they were made, how good they are."""
     console.print(_class_counts(summary))
+    _show_paragraph(console, slip_hint(summary["diagnosis"]["slips"], hints))
     _show_remarks(console, summary["notes"])
     left_out = [column for column in summary["columns"] if not column["used"]]
     doubtful = [column for column in summary["columns"] if column["used"] and column["doubtful"]]
@@ -102,6 +104,7 @@ def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) 
     classes = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
     counts = [(name, f"{n_labels:,}") for name, n_labels in classes]
     _show_names(console, "Classes, and how many labels of each", counts)
+    _show_paragraph(console, slip_hint(diagnosis["slips"], hints))
     _show_paragraph(console, missing_hint(diagnosis["columns"], hints))
     _show_remarks(console, diagnosis["notes"])
 

@@ -27,7 +27,14 @@ from chary.review.jobs import CHOOSE, JUDGE, LABEL
 from chary.review.result_page import output_file, result_page, write
 from chary.review.review_page import check, review_page
 from chary.review.safety import REPORT_POLICY, Safety
-from chary.review.start_page import choose_kind, choose_labels, overview, relearn, start_page
+from chary.review.start_page import (
+    choose_kind,
+    choose_labels,
+    choose_same,
+    overview,
+    relearn,
+    start_page,
+)
 from chary.review.truth_page import accept, truth_page
 from chary.review.workbench import Page, Query, Workbench
 
@@ -55,6 +62,7 @@ READS: dict[str, Page] = {
 WRITES: dict[str, Page] = {
     "/api/kind": choose_kind,
     "/api/labels": choose_labels,
+    "/api/same": choose_same,
     "/api/audit/draw": draw_more,
     "/api/audit": answer,
     "/api/accept": accept,
@@ -67,7 +75,7 @@ _WHILE_CHOOSING = ("/", "/api/state", "/api/start", "/api/labels")
 # Addresses that a job does not have.
 _NOT_FOR = {
     LABEL: ("/api/labels",),
-    JUDGE: ("/api/labels", "/review", "/api/review", "/api/kind"),
+    JUDGE: ("/api/labels", "/review", "/api/review", "/api/kind", "/api/same"),
 }
 _ASSETS = {
     "/assets/review.js": "text/javascript; charset=utf-8",

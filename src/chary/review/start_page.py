@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from chary._words import counted, shown
+from chary.labelling import DEFAULTS
 from chary.report import ColumnSummary, DiagnosedSummary, as_data
 from chary.review.audit_page import AuditProgress, DrawPlan, plan_draw, progress_of
 from chary.review.background import Work
 from chary.review.errors import KINDS
 from chary.review.jobs import CHOOSE, JUDGE, LABEL, ChooseJob, ColumnChoice
 from chary.review.workbench import Body, Query, Workbench, kinds_of
-from chary.tables import MAX_CLASSES, TableError, Value
+from chary.tables import MAX_CLASSES, TableError, Value, likely_slips
 
 
 class ColumnRow(ColumnSummary):
@@ -20,12 +22,21 @@ class ColumnRow(ColumnSummary):
     chosen: str | None  # one of ``KINDS``
 
 
+class SlipRow(TypedDict):
+    """A label that may be a slip, or was chosen to be one."""
+
+    label: str
+    words: str  # what is said of it
+    chosen: str | None  # the class that it is counted as; None: a class of its own
+
+
 class StartPage(TypedDict):
     """What the page shows once the labels are chosen."""
 
     columns: list[ColumnRow]
     kinds: list[str]
     values: list[Value]  # each as a dict
+    slips: list[SlipRow]
     rows: int
     labelled: int
     notes: list[str]
@@ -74,6 +85,7 @@ def start_page(bench: Workbench, query: Query) -> StartPage | ChoosePage:
         "columns": _columns(bench),
         "kinds": list(KINDS),
         "values": as_data(job.values),
+        "slips": _slips(bench),
         "rows": job.table.frame.height,
         "labelled": sum(value.rows for value in job.values if value.is_label),
         "notes": [*job.table.notes, *job.notes],
@@ -106,6 +118,16 @@ def choose_kind(bench: Workbench, body: Body) -> StartPage | ChoosePage:
     return start_page(bench, {})
 
 
+def choose_same(bench: Workbench, body: Body) -> StartPage | ChoosePage:
+    """Choose the class that a label is counted as; learning begins anew."""
+    label = body.get("label")
+    meant = body.get("meant")
+    if not isinstance(label, str) or not isinstance(meant, str | None):
+        raise TableError("The choice is not valid.")
+    bench.choose_same(label, meant)
+    return start_page(bench, {})
+
+
 def choose_labels(bench: Workbench, body: Body) -> StartPage | ChoosePage:
     """Choose the target, which of its values are labels, and what to do with them."""
     column = body.get("target")
@@ -134,6 +156,22 @@ def _texts_in(body: Body, name: str) -> tuple[str, ...]:
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise TableError("The choice is not valid.")
     return tuple(texts)
+
+
+def _slips(bench: Workbench) -> list[SlipRow]:
+    """List the labels that may be slips, and those that were chosen to be."""
+    if bench.job.kind != LABEL:
+        return []
+    slips: list[SlipRow] = []
+    for label, meant in (bench.options.same or {}).items():
+        words = f"{shown(label)} is counted as {shown(meant)}."
+        slips.append({"label": label, "words": words, "chosen": meant})
+    rows_of = {value.name: value.rows for value in bench.job.values if value.is_label}
+    for slip in likely_slips(rows_of, DEFAULTS.slip_share):
+        rows = counted(slip.rows, "row")
+        words = f"{shown(slip.label)} ({rows}) may be a slip for {shown(slip.meant)}."
+        slips.append({"label": slip.label, "words": words, "chosen": None})
+    return slips
 
 
 def _columns(bench: Workbench) -> list[ColumnRow]:

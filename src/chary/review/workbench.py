@@ -157,6 +157,16 @@ class Workbench:
         self._start_job(job_of(self.job.table, replace(options, **changes)))
         self.learn()
 
+    def choose_same(self, label: str, meant: str | None) -> None:
+        """Count a label as the class that is meant, or with None as a class of its own again."""
+        same = {
+            wrong: right for wrong, right in (self.options.same or {}).items() if wrong != label
+        }
+        if meant is not None:
+            same[label] = meant
+        self._start_job(job_of(self.job.table, replace(self.options, same=same or None)))
+        self.learn()
+
     def choose_kind(self, column: Any, kind: Any) -> None:
         """Choose the kind of a column, or with None have it detected; learn again."""
         if column not in self.job.columns:

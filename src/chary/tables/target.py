@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import takewhile
 from typing import NamedTuple
 
 import polars as pl
@@ -39,6 +42,7 @@ def read_target(
     *,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
+    same: Mapping[str, str] | None = None,
 ) -> Target:
     """Read and encode the labels of a target column.
 
@@ -57,12 +61,14 @@ def read_target(
         Cells that look like no label and are a class.
     missing : sequence of str, default=()
         Codes for nothing in other columns, which may mean no label here.
+    same : mapping of str to str, default=None
+        Labels that are slips, each with the class that is meant. Both must be in the column.
     """
     require_target(table, target)
     markers = markers_of(unlabeled)
     column = count_labels(table.frame[target], markers)
     refuse_doubtful(target, column.counts, classes, missing)
-    class_of = chosen_spellings(column.counts)
+    class_of = merge_slips(chosen_spellings(column.counts), same or {}, target)
     _refuse_unlearnable(target, column.counts, set(class_of.values()))
 
     labels = column.labels.replace_strict(class_of, default=None, return_dtype=pl.String)
@@ -88,6 +94,7 @@ def target_values(
     *,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
+    same: Mapping[str, str] | None = None,
 ) -> list[Value]:
     """List the values of a column, the most frequent first.
 
@@ -96,7 +103,7 @@ def target_values(
     """
     _, label_counts, marker_counts = count_labels(column, markers_of(unlabeled))
     counts = label_counts | marker_counts
-    class_of = chosen_spellings(counts)
+    class_of = merge_slips(chosen_spellings(counts), same or {}, column.name)
     doubtful = set()
     not_labels = {class_of[text] for text in marker_counts}
     for text in doubtful_labels(counts, codes_of(column.name, missing)):
@@ -119,9 +126,11 @@ def target_labels(
     *,
     classes: Sequence[str] = (),
     missing: Sequence[str] = (),
+    same: Mapping[str, str] | None = None,
 ) -> Labels:
     """Read the labels as ``read_target`` does, without its notes."""
-    return read_target(table, target, unlabeled, classes=classes, missing=missing).labels
+    reading = read_target(table, target, unlabeled, classes=classes, missing=missing, same=same)
+    return reading.labels
 
 
 def require_target(table: Table, target: str) -> None:
@@ -257,6 +266,128 @@ def fold_sentences(class_of: Mapping[str, str], target: str) -> list[str]:
         for name, texts in spellings.items()
         if len(texts) > 1
     ]
+
+
+# ---------------------------------------------------------------- slips
+
+# A slip has the first letter of the word that is meant, and the longer of the two has at least this
+# many letters: among shorter words, one letter often tells two classes apart.
+_FEWEST_LETTERS = 4
+_LETTERS = r"[^\W\d_]*"
+
+
+def merge_slips(
+    class_of: Mapping[str, str], same: Mapping[str, str], target: str
+) -> dict[str, str]:
+    """Give labels that are slips the class that is meant; refuse names that are not in the column.
+
+    >>> merge_slips({"gut": "gut", "gutt": "gutt"}, {"gutt": "gut"}, "rating")
+    {'gut': 'gut', 'gutt': 'gut'}
+    """
+    class_named = {folded(text): name for text, name in class_of.items()}
+    meant = {}
+    for wrong, right in same.items():
+        for text in (wrong, right):
+            if folded(text) not in class_named:
+                raise TableError(
+                    f"Column {shown(target)} holds no label {shown(text)} for ",
+                    Parameter("same"),
+                    f"; {_label_hint(text, list(class_of.values()))}",
+                )
+        meant[class_named[folded(wrong)]] = class_named[folded(right)]
+    for wrong, right in meant.items():
+        if right in meant:
+            raise TableError(
+                f"{shown(wrong)} cannot be a slip for {shown(right)}, which is itself called a "
+                "slip in ",
+                Parameter("same"),
+                "; name the class that is meant.",
+            )
+    return {text: meant.get(name, name) for text, name in class_of.items()}
+
+
+def _label_hint(name: str, classes: Sequence[str]) -> str:
+    """Suggest a label for a name that no label has."""
+    nearest = get_close_matches(name[:200], classes, n=1, cutoff=0.6)
+    if nearest:
+        return f"did you mean {shown(nearest[0])}?"
+    some_classes = list(dict.fromkeys(classes))[:_MAX_NAMED]
+    return f"it holds {listed(map(shown, some_classes))}."
+
+
+def class_of_slip(name: str, classes: Iterable[str]) -> str:
+    """Find the class that may have been meant by a name; return "" if there is none.
+
+    A slip is one letter too many, too few, another one, or two that changed places. It begins as
+    the class does ("symptomatic" is no slip for "asymptomatic"), and no digit or single letter may
+    tell the two apart ("type 1" and "type 2", "A" and "B").
+
+    >>> class_of_slip("Refnud", ["Refund", "Other"]), class_of_slip("Typ B", ["Typ A"])
+    ('Refund', '')
+    """
+    return next((other for other in classes if _is_slip(folded(name), folded(other))), "")
+
+
+def _is_slip(name: str, meant: str) -> bool:
+    """Tell whether one slip of the pen makes one folded text of the other."""
+    if name == meant or name[:1] != meant[:1] or re.search(r"\d", name + meant):
+        return False
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(name, meant, strict=False))
+    start = sum(1 for _ in alike)
+    n_letters = max(_word_length(name, start), _word_length(meant, start))
+    if n_letters < _FEWEST_LETTERS:
+        return False
+
+    # What is left of both from the first difference on.
+    rest = name[start:]
+    meant_rest = meant[start:]
+    another_letter = rest[1:] == meant_rest[1:]
+    one_too_many = rest[1:] == meant_rest
+    one_too_few = rest == meant_rest[1:]
+    swapped = rest[1::-1] == meant_rest[:2] and rest[2:] == meant_rest[2:]
+    return another_letter or one_too_many or one_too_few or swapped
+
+
+def _word_length(text: str, place: int) -> int:
+    """Count the letters of the word at a place of a text, or of the word after a sign there."""
+    before = re.search(rf"{_LETTERS}$", text[:place])
+    here = re.match(_LETTERS, text[place:])
+    after_sign = re.match(_LETTERS, text[place + 1 :])
+    n_before, n_here, n_after = (len(word[0]) if word else 0 for word in (before, here, after_sign))
+    return max(n_before + n_here, n_after)
+
+
+class Slip(NamedTuple):
+    """A label that may be a slip for another one, with the rows of both."""
+
+    label: str
+    rows: int
+    meant: str
+    meant_rows: int
+
+
+def likely_slips(rows_of: Mapping[str, int], largest_share: float) -> list[Slip]:
+    """Find labels that may be slips, the most frequent first.
+
+    A slip has at most this share of the rows of the label that may be meant.
+
+    >>> likely_slips({"gut": 40, "gutt": 8, "schlecht": 31}, largest_share=0.5)
+    [Slip(label='gutt', rows=8, meant='gut', meant_rows=40)]
+    """
+    by_frequency = sorted(rows_of, key=lambda name: (-rows_of[name], name))
+    slips = []
+    for label in by_frequency:
+        rows = rows_of[label]
+        if not rows:
+            continue
+        larger = [name for name in by_frequency if rows <= largest_share * rows_of[name]]
+        meant = class_of_slip(label, larger)
+        if meant:
+            slips.append(Slip(label, rows, meant, rows_of[meant]))
+    return slips
+
+
+# ---------------------------------------------------------------- what means "no label"
 
 
 def markers_of(unlabeled: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -433,6 +433,8 @@ async function startPage() {
     const purpose = judged ? " to be judged." : `. The other ${count(rows - labelled)} are to get one.`;
     say($("read"), `${many(rows, "row")}, ${count(labelled)} of them with a label${purpose}`);
     showValues($("classes"), values);
+    // Not while a person chooses: a list that is replaced closes.
+    if (!$("slips").contains(document.activeElement)) showSlips(data);
     list($("notes"), notes);
     // Not while a person chooses a kind in the table.
     if (!$("columns").contains(document.activeElement)) {
@@ -482,6 +484,25 @@ async function startPage() {
     const prefix = `${used ? "" : "left out: "}${doubtful ? "please check: " : ""}`;
     const remark = make("td", { class: doubtful ? "doubtful" : null }, `${prefix}${seen(note, 300)}`);
     return make("tr", { class: used ? null : "soft" }, head, make("td", {}, select), cells, remark);
+  };
+
+  const showSlips = ({ slips, values }) => {
+    const classes = values.filter((value) => value.is_label).map(({ name }) => name);
+    $("slips").replaceChildren(...slips.map(({ label, words, chosen }) => {
+      const others = classes.filter((name) => name !== label);
+      const option = (name) => make("option", { value: name, selected: name === chosen }, `the same as ${seen(name, 60)}`);
+      const alone = make("option", { value: "" }, "a class of its own");
+      const select = make("select", { "aria-label": `${seen(label, 80)} is` }, alone, ...others.map(option));
+      select.addEventListener("change", () => {
+        select.blur();
+        attempt(async () => {
+          render(await ask("/api/same", { label, meant: select.value || null }));
+          watch();
+        }, $("slips-error"));
+      });
+      return make("li", {}, make("span", { dir: "auto" }, seen(words, 300)), select);
+    }));
+    show($("slips"), slips.length > 0);
   };
 
   const showDiagnosis = (diagnosis) => {
