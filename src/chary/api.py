@@ -378,7 +378,8 @@ def draw_rows(
     show : str or sequence of str, default=()
         Columns that the sheet shows although the label can be told from them.
     seed : int, default=None
-        The same seed draws the same rows. None: the seed of an existing sheet, or 0.
+        The same seed draws the same rows. None: the seed of an existing sheet, or a random one,
+        which the sheet names.
     delimiter, encoding, sheet, header_row : default=None
         For a path, as in ``chary.label``.
     """
@@ -759,7 +760,7 @@ class Result(_Reported):
         path: GivenPath,
         k: int | None = None,
         *,
-        seed: int = 0,
+        seed: int | None = None,
         force: bool = False,
         discard_answers: bool = False,
     ) -> None:
@@ -775,8 +776,9 @@ class Result(_Reported):
             The sheet to write.
         k : int, default=None
             How many rows. None: thirty, or fewer if fewer rows are unlabelled.
-        seed : int, default=0
-            The same seed draws the same rows.
+        seed : int, default=None
+            The same seed draws the same rows. None: the seed of an existing sheet, or a random
+            one, which the sheet names.
         force : bool, default=False
             Whether a new draw replaces an existing sheet; a sheet with answers is refused.
         discard_answers : bool, default=False

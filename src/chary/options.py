@@ -519,6 +519,22 @@ class SeedOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DrawSeedOptions(SeedOptions):
+    """What a draw of rows starts from."""
+
+    seed: int | None = option(
+        None,
+        help="The same seed draws the same rows.",
+        metavar="N",
+        panel=LEARNING,
+        typed_as=int,
+        min=0,
+        max=2**31 - 1,
+        default_help="random, and kept in the sheet",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class MarkerOptions(Options):
     """Which cells of a column of labels are labels."""
 
@@ -818,7 +834,7 @@ class JudgeOptions(
     JudgingOptions,
     MarkerOptions,
     ReadingOptions,
-    SeedOptions,
+    DrawSeedOptions,
     ErrorOptions,
     AuditOptions,
     SizeOptions,

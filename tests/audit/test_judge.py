@@ -13,6 +13,8 @@ from chary.audit.filling import Filling
 from chary.audit.judge import EMPTY, draw_to_judge, judge_table
 from chary.audit.judged_answers import cells_by_row
 from chary.audit.labels_under_test import read_labels_under_test
+from chary.audit.origin import read_origin
+from chary.audit.sheet import read_sheet
 from chary.options import JudgeOptions
 from chary.report import summarize_judged
 from chary.tables import Table, TableError, open_source
@@ -263,15 +265,22 @@ def test_a_table_of_labels_alone_shows_nothing_to_label_by(tmp_path):
         drawn(frame, ["rule"], tmp_path / "s.csv", 5)
 
 
-def test_labels_that_chary_made_are_judged_by_other_rows_than_an_audit_draws(table, tmp_path):
+def test_nobody_can_foresee_a_draw_and_the_sheet_names_its_seed(
+    table, tmp_path, monkeypatch, seed_of_draws
+):
     frame, truth = table
-    own = frame.with_columns(chary_label=pl.Series(truth), chary_source=pl.lit("predicted"))
-    drawn(own, ["chary_label"], tmp_path / "t.judge.csv", 30)
-    rows, everywhere = filled(tmp_path / "t.judge.csv", truth), np.zeros(N, dtype=bool)
-    assert rows == draw(everywhere, 30, 1).tolist()
-    assert len(set(rows) & set(draw(everywhere, 30, 0).tolist())) < 10
-    drawn(own, ["chary_label"], tmp_path / "t.judge.csv", 40)  # enlarged by the same draw
-    assert filled(tmp_path / "t.judge.csv", truth) == draw(everywhere, 40, 1).tolist()
+    monkeypatch.setattr("chary.audit.drawing.random_seed", seed_of_draws)
+    everywhere = np.zeros(N, dtype=bool)
+    draws = set()
+    for name in ("s.csv", "t.csv"):
+        drawn(frame, ["rule"], tmp_path / name, 30)
+        seed = read_origin(read_sheet(tmp_path / name)).seed
+        rows = filled(tmp_path / name, truth)
+        assert rows == draw(everywhere, 30, seed).tolist()
+        draws.add(tuple(rows))
+        drawn(frame, ["rule"], tmp_path / name, 40)  # enlarged by the same draw
+        assert filled(tmp_path / name, truth) == draw(everywhere, 40, seed).tolist()
+    assert len(draws) == 2
 
 
 # -- Labels under test

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -29,6 +30,8 @@ from chary.tables.table import Table, TableError
 # The second part of the seed, "audit" in ASCII. With it, the random numbers differ from the ones
 # that other code draws with the same seed.
 _SEED_OF_AUDIT = 0x6175646974
+# The largest seed that an option accepts.
+_LARGEST_SEED = 2**31 - 1
 
 
 def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
@@ -104,6 +107,11 @@ def sheet_beside(table: Table, folder: Path, target: str) -> SheetBeside | None:
         return None
 
 
+def random_seed() -> int:
+    """Choose the seed of a draw, so that nobody can foresee which rows will be audited."""
+    return secrets.randbelow(_LARGEST_SEED + 1)
+
+
 class DrawnSheet(NamedTuple):
     """A sheet that was written."""
 
@@ -139,7 +147,7 @@ def draw_sheet(
     k : int
         Rows of the sheet in the end, earlier ones included.
     seed : int, default=None
-        None: the seed of the existing sheet, or 0.
+        None: the seed of the existing sheet, or a random one. The sheet names it.
     force : bool, default=False
         Whether to replace an existing sheet by a new draw; a sheet that holds answers is refused.
     discard_answers : bool, default=False
@@ -159,9 +167,11 @@ def draw_sheet(
         if not discard_answers:
             refuse_to_lose_answers(path, target, use_as="audit")
 
-        rows = draw(pool.closed, k, seed or 0)
+        if seed is None:
+            seed = random_seed()
+        rows = draw(pool.closed, k, seed)
         copy = keep_copy(path, target)
-        pool = pool._replace(origin=pool.origin._replace(seed=seed or 0))
+        pool = pool._replace(origin=pool.origin._replace(seed=seed))
         with atomic_write(path, overwrite=draw_anew) as stream:
             write_sheet(pool, rows, stream)
     return DrawnSheet(k, k, 0, enlarged=False, copy=copy)

@@ -43,10 +43,6 @@ EMPTY = "(empty)"  # the name of the slice of rows without a value in its column
 _MOST_SLICES = 200
 # From this many answers on, a reader is asked why all of them are the same as the labels.
 _FEWEST_TO_ASK = 10
-# The default seed of a draw from a table that chary labelled. It differs from the default seed of
-# an audit: with the same seed the same rows would be drawn, whose answers the labels may have been
-# learned from, and the labels would look better than they are.
-_SEED_FOR_LABELED_TABLE = 1
 
 
 class LabelPair(NamedTuple):
@@ -112,8 +108,8 @@ def draw_to_judge(
         The sheet does not show the columns of ``labels`` (one or two), ``confidence`` and ``hide``,
         nor columns that give the labels away, unless ``show`` names them, nor columns that chary
         wrote. ``unlabeled``: as in ``target_labels``. ``seed``: by default the seed of the existing
-        sheet; for a new sheet 0, or 1 if chary labelled the table. ``force``: replace an existing
-        sheet without answers. ``discard_answers``: replace any existing sheet, and keep a copy.
+        sheet, and a random one for a new sheet. ``force``: replace an existing sheet without
+        answers. ``discard_answers``: replace any existing sheet, and keep a copy.
     k : int
         Rows of the sheet in the end, earlier ones included.
 
@@ -143,11 +139,6 @@ def draw_to_judge(
         options=options.to_keep(),
     )
 
-    seed = options.seed
-    is_new = draw_anew or not os.path.lexists(path)
-    is_labeled_by_chary = any(name.startswith("chary_") for name in source.names)
-    if seed is None and is_new and is_labeled_by_chary:
-        seed = _SEED_FOR_LABELED_TABLE
     closed = np.zeros(source.n_rows, dtype=bool)
     closed[source.blank_numbers] = True
     drawn = draw_sheet(
@@ -160,7 +151,7 @@ def draw_to_judge(
             hidden=frozenset([*hidden, *revealing]),
         ),
         k,
-        seed=seed,
+        seed=options.seed,
         force=options.force,
         discard_answers=options.discard_answers,
     )
