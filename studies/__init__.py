@@ -21,7 +21,7 @@ from studies.real_tables import REAL_TABLES
 from studies.results import import_results, results_of, to_csv, to_markdown, write_report
 from studies.runner import run
 from studies.store import Store
-from studies.study import Cell, Method, Study, Task
+from studies.study import Cell, Method, Metric, Study, Task
 from studies.tables import TABLES, TABLES_PAPER
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "STUDIES",
     "Cell",
     "Method",
+    "Metric",
     "Store",
     "Study",
     "TableFacts",

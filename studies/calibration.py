@@ -23,7 +23,7 @@ from studies.figures import GREY, NAMES, STYLES, Axes, draw_mean, finish, panels
 from studies.findings import told
 from studies.methods import CONFIDENCES, FOUR, calibration_errors
 from studies.results import shown_value, summarize
-from studies.study import LABELINGS, Results, Study, TextTable
+from studies.study import Results, Study, TextTable
 
 
 class Curve(NamedTuple):
@@ -87,8 +87,8 @@ def errors_beside_softmax(study: Study, results: Results) -> str:
         pairs = zip(values, errors, strict=True)
         better_at = [shown_value(value) for value, error in pairs if error < softmax] or ["none"]
         parts.append(
-            f"{shown} with {LABELINGS[labeling]} (softmax {softmax:.1f}; T-similarity is better at "
-            f"{listed(better_at)})"
+            f"{shown} with {study.words_of(labeling)} (softmax {softmax:.1f}; T-similarity is "
+            f"better at {listed(better_at)})"
         )
     strengths = listed([shown_value(value) for value in values])
     return told(f"Calibration error of T-similarity at {name} = {strengths}:", parts, "; ".join)

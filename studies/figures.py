@@ -76,7 +76,9 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
             for name in {c.dataset for c, _ in results}
         }
     )
-    labels = sorted({cell.n_labeled for cell, _ in results})
+    # 0: the study's own bias decides how many.
+    labels = sorted({cell.n_labeled for cell, _ in results if cell.n_labeled})
+    labelled_rows = f", {_span(labels)} labelled rows" if labels else ""
     # Another task than the paper's may take part of a data set only.
     rows = sorted(
         {n for cell, _ in results if (n := _n_training_rows(cell.dataset)) and study.task is Task}
@@ -90,7 +92,7 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
     band = "; bands: 95 % interval of the mean" if study.vary else ""
     figure.legend(
         handles=handles,
-        title=f"{_span(seeds)} {noun}, {_span(labels)} labelled rows{of}{band}",
+        title=f"{_span(seeds)} {noun}{labelled_rows}{of}{band}",
         title_fontsize=8,
         loc="outside lower center",
         ncols=len(handles) if width > 9 else min(4 if len(handles) < 9 else 3, len(handles)),
@@ -121,6 +123,11 @@ def draw_mean(ax: Axes, lines: list[Line], style: Mapping[str, Any], label: str)
 def handle(ax: Axes, kind: str) -> Any:
     """For the legend: the marker of a confidence, or of the baseline."""
     return ax.plot([], [], label=NAMES[kind], **{**STYLES[kind], "linestyle": "none"})[0]
+
+
+def _axis(study: Study) -> str:
+    """Name the study's number and its unit."""
+    return study.caption + study.metric_of(study.metric).symbol
 
 
 def _span(numbers: list[int]) -> str:
@@ -155,7 +162,7 @@ def duels(study: Study, results: Results) -> Axes:
                 )
                 if baseline := lines.get((name, labeling, "erm")):
                     ax.plot(baseline.mean, place, "|", color="black", markersize=11)
-            ax.set(title=f"{policy.upper()}, {labeling.upper()} labels", xlabel="Test accuracy (%)")
+            ax.set(title=f"{policy.upper()}, {labeling.upper()} labels", xlabel=_axis(study))
             ax.set_yticks(places, [dataset_title(name) for name in names])
             ax.grid(axis="x")
     handles = [handle(axes[0, 0], "softmax"), handle(axes[0, 0], "tsim")]
@@ -182,7 +189,7 @@ def curves(study: Study, results: Results, log: bool = False) -> Axes:
             dataset_title(name): [line for line in lines if line.dataset == name] for name in names
         }
     kinds = {kind: (kind, NAMES[kind]) for kind in ("erm", "softmax", "tsim")}
-    axes = _panels_of_means(study, columns or {"ERM": lines}, kinds, "Test accuracy (%)")
+    axes = _panels_of_means(study, columns or {"ERM": lines}, kinds, _axis(study))
     for ax in axes[-1] if log else ():
         ax.set_xscale("log")
         ax.set_xticks(study.vary[1][::2], [str(n) for n in study.vary[1][::2]], minor=False)
@@ -204,7 +211,7 @@ def extra_labels(study: Study, results: Results, models: Mapping[str, str]) -> A
     }
     columns = {title: of_model for title, of_model in by_model.items() if of_model}
     sources = {"random": ("tsim", "random rows"), "same": ("softmax", "rows from the same source")}
-    axes = _panels_of_means(study, columns, sources, "Test accuracy (%), all sets")
+    axes = _panels_of_means(study, columns, sources, f"{_axis(study)}, all sets")
     for ax in axes.flat:
         ax.set_xticks(study.vary[1])
         if ax.lines:
@@ -267,7 +274,7 @@ def means(
     ax.set_xticks(
         study.vary[1], [_fraction(value) if odds else shown_value(value) for value in study.vary[1]]
     )
-    ax.set(xlabel=study.axis or study.vary[0], ylabel=f"{study.caption} (%), all sets")
+    ax.set(xlabel=study.axis or study.vary[0], ylabel=f"{_axis(study)}, all sets")
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
 
 
@@ -296,7 +303,7 @@ def dots(
         ax.plot(accuracies, places[here], linestyle="none", label=study.title_of(method), **style)
     ax.axhspan(-0.5, 0.5, color="#eeeeee", zorder=0)
     ax.set_yticks(places, list(numbers))
-    ax.set(xlabel=f"{study.caption} (%)", ylim=(-0.5, len(numbers) - 0.5))
+    ax.set(xlabel=_axis(study), ylim=(-0.5, len(numbers) - 0.5))
     ax.grid(axis="both", alpha=0.4)
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
 

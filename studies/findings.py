@@ -14,7 +14,7 @@ from chary._words import listed
 from studies.datasets import dataset_title
 from studies.methods import CONFIDENCES, MSTA_READINGS, POLICIES
 from studies.results import Line, shown_value, summarize
-from studies.study import LABELINGS, Results, Study
+from studies.study import Results, Study
 
 # Means over seeds that differ by no more points than this are a tie.
 TIE = 0.5
@@ -120,7 +120,7 @@ def means_of_methods(
         if means:
             by_method = zip(study.methods, np.mean(means, axis=0), strict=True)
             each = listed([f"{study.title_of(method)} {mean:.1f}" for method, mean in by_method])
-            parts.append(f"with {LABELINGS[labeling]} ({count(len(means))}) {each}")
+            parts.append(f"with {study.words_of(labeling)} ({count(len(means))}) {each}")
     return told("Accuracy on average:", parts, "; ".join)
 
 
@@ -155,9 +155,8 @@ def pairs_won(study: Study, results: Results) -> str:
     parts = []
     for labeling, found in _gains(study, results).items():
         gains = [gain for _, gain in found]
-        won = (
-            f"in {sum(gain > 0 for gain in gains)} of {len(gains)} pairs with {LABELINGS[labeling]}"
-        )
+        n_won = sum(gain > 0 for gain in gains)
+        won = f"in {n_won} of {len(gains)} pairs with {study.words_of(labeling)}"
         parts.append(f"{won} ({signed(np.mean(gains))} points on average)")
     return told("T-similarity beats softmax", parts)
 
@@ -173,7 +172,7 @@ def gain_at_the_ends(study: Study, results: Results) -> str:
                 f"{signed(np.mean(found))} at {name} = {shown_value(end)}"
                 for end, found in at_ends.items()
             ]
-            parts.append(f"with {LABELINGS[labeling]} {listed(at)}")
+            parts.append(f"with {study.words_of(labeling)} {listed(at)}")
     return told("T-similarity against softmax, points on average:", parts, "; ".join)
 
 
@@ -196,7 +195,7 @@ def change_from_end_to_end(study: Study, results: Results) -> str:
                 max(changes, key=changes.__getitem__),
             )
             span = [f"{signed(changes[title])} ({title})" for title in (least, most)]
-            parts.append(f"with {LABELINGS[labeling]} by {span[0]} to {span[1]}")
+            parts.append(f"with {study.words_of(labeling)} by {span[0]} to {span[1]}")
     return told(
         f"From {name} = {shown_value(ends[0])} to {shown_value(ends[1])} accuracy changes", parts
     )
@@ -253,7 +252,7 @@ def promised_and_kept(study: Study, results: Results) -> str:
             for metric in ("leave_one_out", "accuracy")
         )
         if promised and kept:
-            promise = f"with {LABELINGS[labeling]} it promises {np.mean(promised):.1f}"
+            promise = f"with {study.words_of(labeling)} it promises {np.mean(promised):.1f}"
             parts.append(f"{promise}, the test set gives {np.mean(kept):.1f}")
     return told("Leave-one-out on the labels:", parts, "; ".join)
 
@@ -267,7 +266,7 @@ def distance_of_the_labels(study: Study, results: Results) -> str:
             for cell, r in results
             if cell.labeling == labeling
         ]
-        parts += [f"{np.mean(ratios):.1f} with {LABELINGS[labeling]}"] if ratios else []
+        parts += [f"{np.mean(ratios):.1f} with {study.words_of(labeling)}"] if ratios else []
     return told("How far out labelled rows lie on the first component, all rows being 1:", parts)
 
 

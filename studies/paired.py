@@ -11,7 +11,7 @@ import numpy as np
 from studies import figures
 from studies.figures import Axes
 from studies.findings import signed
-from studies.study import LABELINGS, Results, Study, TextTable
+from studies.study import Results, Study, TextTable
 
 Place = tuple[str, str, int]  # table, labelling, seed
 
@@ -116,7 +116,7 @@ def contest_figure(contests: Sequence[Contest], study: Study, results: Results) 
             if gains.by_draw:
                 error = 2 * gains.error
                 ax.errorbar(gains.mean, place, xerr=error, color=figures.BLUE, marker="o")
-        ax.set(title=LABELINGS[way], xlabel="Points of accuracy (%)")
+        ax.set(title=study.words_of(way), xlabel="Points of accuracy (%)")
         ax.set_yticks(places, [contest.words for contest in contests])
     label = "mean over tables ± 2 standard errors"
     handle = axes[0, 0].plot([], [], "o", color=figures.BLUE, label=label)[0]

@@ -19,12 +19,9 @@ from studies.datasets import dataset_title
 from studies.store import Store, key_of
 from studies.study import Cell, ResultList, Results, Study, TextTable
 
-# Metrics that are no shares.
-_COUNTS = ("n_rounds", "seconds", "held_out_rows", "n_scored")
-
 
 class Line(NamedTuple):
-    """One number by data set, labelling, method and value, for each seed; shares in percent."""
+    """One number by data set, labelling, method and value, for each seed, in its unit."""
 
     dataset: str
     labeling: str
@@ -72,7 +69,7 @@ def summarize(study: Study, results: Results, metric: str = "") -> list[Line]:
             is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
             if is_number and metric in ("", name):
                 place = (cell.dataset, cell.labeling, cell.method, study.value_of(cell), name)
-                lines[place][cell.seed] = float(number) * (1 if name in _COUNTS else 100)
+                lines[place][cell.seed] = float(number) * study.metric_of(name).factor
     return [Line(*place, by_seed) for place, by_seed in lines.items()]
 
 
@@ -236,10 +233,12 @@ def _beside_the_paper(study: Study, results: Results) -> TextTable:
     seeds = f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}"
     if len(numbers) > 1:
         seeds += " ([n]: over n)"
-    beside = ", in brackets the paper's" if any(study.published(x) for x in study.labelings) else ""
+    has_paper = any(published(study, line) for row in rows.values() for line in row.values())
+    beside = ", in brackets the paper's" if has_paper else ""
     labels = ["Labels"] if len(study.labelings) > 1 else []
+    metric = study.metric_of(study.metric)
     return TextTable(
-        f"{study.caption} in percent{beside}, mean ± standard deviation over {seeds}",
+        f"{study.caption}{metric.words}{beside}, mean ± standard deviation over {seeds}",
         [
             "Data set",
             *labels,
@@ -257,11 +256,20 @@ def _shown(study: Study, row: dict[str, Line], method: str, most: int) -> str:
     line = row.get(method)
     if line is None:
         return ""
+    metric = study.metric_of(line.metric)
     policy, _, kind = method.partition("-")
     rival = row.get(f"{policy}-{'tsim' if kind == 'softmax' else 'softmax'}")
-    best = kind in ("softmax", "tsim") and rival is not None and line.mean > rival.mean
-    n, paper = len(line.by_seed), published(study, line)
-    ours = f"{line.mean:.1f} ± {line.std:.1f}" + (f" [{n}]" if n < most else "")
-    return (f"**{ours}**" if best else ours) + (
-        f" ({paper[0]:.1f} ± {paper[1]:.1f})" if paper else ""
-    )
+    is_best = False
+    if kind in ("softmax", "tsim") and rival is not None:
+        gain = line.mean - rival.mean
+        is_best = gain < 0 if metric.lower_is_better else gain > 0
+
+    decimals = metric.decimals(line.mean)
+    ours = f"{line.mean:.{decimals}f} ± {line.std:.{decimals}f}"
+    n = len(line.by_seed)
+    if n < most:
+        ours += f" [{n}]"
+    if is_best:
+        ours = f"**{ours}**"
+    paper = published(study, line)
+    return f"{ours} ({paper[0]:.1f} ± {paper[1]:.1f})" if paper else ours

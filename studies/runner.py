@@ -216,9 +216,15 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[Outcome]:
     for cell in cells:
         start, cpu_start = time.perf_counter(), time.process_time()
         try:
-            task = task or study.task(cell)
+            task = task or study.make_task(cell)
             task.cell = cell  # of the same group: data, labels and first fit are the same
-            result = study.measure(task, study.methods[cell.method].run(task, **cell.options))
+            fitted = study.methods[cell.method].run(task, **cell.options)
+            result = study.measure(task, fitted)
+            if not isinstance(result, dict):
+                raise TypeError(
+                    f"The measure {cell.measure} returned {type(result).__name__}; expected a dict "
+                    "of numbers by name."
+                )
         except (
             Exception,
             SystemExit,

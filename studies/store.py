@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from chary._files import atomic_write
 
@@ -28,6 +32,27 @@ def key_of(cell: dict[str, Any]) -> str:
     True
     """
     return _digest({"schema": SCHEMA, "cell": cell})
+
+
+def plain_value(value: Any) -> Any:
+    """Turn numbers and arrays of NumPy into plain values, and NaN into None, at any depth.
+
+    >>> plain_value({"nll": np.float32(0.5), "auroc": float("nan"), "counts": np.arange(2)})
+    {'nll': 0.5, 'auroc': None, 'counts': [0, 1]}
+    """
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain_value(value.tolist())
+    if isinstance(value, Mapping):
+        return {key: plain_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain_value(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(plain_value(item) for item in value)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, float) and math.isinf(value):
+        raise ValueError(f"{value} is no finite number; give NaN where there is none")
+    return value
 
 
 class Store:
@@ -77,8 +102,12 @@ class Store:
     def write(
         self, cell: dict[str, Any], result: dict[str, Any], env: dict[str, Any] | None = None
     ) -> str:
-        """Record a finished ``cell``, its ``result`` and its ``env``; return the cell's key."""
+        """Record a finished ``cell``, its ``result`` and its ``env``; return the cell's key.
+
+        NumPy's numbers and arrays are stored as plain ones, and NaN as None: there is no number.
+        """
         key = key_of(cell)
+        result = plain_value(result)
         content = {"schema": SCHEMA, "key": key, "cell": cell, "result": result, "env": env or {}}
         text = json.dumps(
             {**content, "sha256": _digest(content)}, indent=1, sort_keys=True, allow_nan=False

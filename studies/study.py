@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +24,7 @@ from chary.method.simulated_bias import rows_by_class
 from studies import datasets
 from studies.code import digest_of, name_of
 from studies.datasets import SOURCE, DataFacts, Source
+from studies.store import plain_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,8 +53,9 @@ class Cell:
 
     dataset: str  #: a name, or the path of a file
     data: str  #: checksum of the data's content
-    labeling: str  #: a name of LABELINGS
-    n_labeled: int  #: labels in all, before rounding to whole numbers in each class
+    labeling: str  #: a name of LABELINGS, or of the study's own biases
+    #: Labels in all, before rounding to whole numbers in each class; 0: the study's bias decides.
+    n_labeled: int
     r: float | None  #: strength of the bias; None but under "ssb"
     alpha: float | None  #: 1 is the paper's bias, 0 none; None but under "ssb"
     seed: int  #: of the split, the labels and the network
@@ -75,6 +79,8 @@ class Cell:
         return json.dumps([content[name] for name in list(content)[:8]], sort_keys=True)
 
 
+#: (X, y, rng), and ``n_labeled`` if it has such a parameter -> where labels are given, (n,) bool.
+Bias = Callable[..., Any]
 Results = Sequence[tuple[Cell, dict[str, Any]]]
 
 
@@ -93,6 +99,7 @@ class ResultList(list[tuple[Cell, dict[str, Any]]]):
             }
             | dict(cell.model)
             | dict(cell.options)
+            | {"n_labeled": cell.n_labeled or None}
             | {k: v for k, v in result.items() if not isinstance(v, (list, dict))}
             for cell, result in self
         ]
@@ -117,6 +124,8 @@ class Task(Shared):
     ----------
     cell : Cell
         What to make the task of.
+    bias : callable, default=None
+        Draws the rows that keep their label, for a labelling that is not in LABELINGS.
 
     Attributes
     ----------
@@ -134,8 +143,9 @@ class Task(Shared):
         To seed a method with.
     """
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, bias: Bias | None = None) -> None:
         self.cell = cell
+        self._bias = bias
         dataset = datasets.load(cell.dataset)
         self.X, self.X_test, train, test = train_test_protocol(dataset.X, dataset.y, self._seed(0))
         codes = np.unique(dataset.y, return_inverse=True)[1]
@@ -168,6 +178,8 @@ class Task(Shared):
 
     def _labeled(self, seed: int) -> NDArray[np.bool_]:
         cell = self.cell
+        if self._bias is not None:
+            return self._biased(self._bias, np.random.default_rng(seed))
         if cell.labeling == "iid":
             return iid(self.y_true, cell.n_labeled, seed)
         if cell.labeling == "random":
@@ -176,8 +188,34 @@ class Task(Shared):
             return selection_biased(
                 self.X, self.y_true, cell.n_labeled, r=1.0, alpha=0.0, random_state=seed
             )
+        if cell.labeling != "ssb":
+            raise ValueError(
+                f"Labels {cell.labeling!r} are drawn from real tables, not from {cell.dataset}."
+            )
         r, alpha = float(cell.r or 0), float(1 if cell.alpha is None else cell.alpha)
         return selection_biased(self.X, self.y_true, cell.n_labeled, r, alpha, seed)
+
+    def _biased(self, bias: Bias, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Ask the user's function which rows keep their label, and check its answer."""
+        X = self.X.view()
+        y = self.y_true.view()
+        # All methods of the study get these arrays, so that a bias must not change them.
+        X.flags.writeable = y.flags.writeable = False
+        options = {"n_labeled": self.cell.n_labeled} if takes_n_labeled(bias) else {}
+        mask = np.asarray(bias(X, y, rng, **options))
+        name = f"The bias {self.cell.labeling!r}"
+        if mask.shape != y.shape or mask.dtype != np.bool_:
+            raise ValueError(
+                f"{name} returned an array of shape {mask.shape} and type {mask.dtype}; expected "
+                f"True or False for each of {len(y)} rows."
+            )
+        n_classes = len(np.unique(y[mask]))
+        if n_classes < 2:
+            raise ValueError(
+                f"{name} labelled {mask.sum()} of {len(y)} rows, of {n_classes} classes; at least "
+                "two classes need a label."
+            )
+        return mask
 
 
 def train_test_protocol(X: Any, y: Any, random_state: int) -> tuple[NDArray[Any], ...]:
@@ -210,6 +248,50 @@ class Method(NamedTuple):
     run: Callable[..., Any]  #: ``(task, **options) -> anything with predict``
     options: Mapping[str, Any] = {}  #: passed to ``run``
     title: str = ""  #: without one, the name that the study gives it
+
+
+class Metric(NamedTuple):
+    """How a number of a measure is told."""
+
+    unit: str = "percent"  #: "percent" for a share, which is told times 100; or any word, or ""
+    lower_is_better: bool = False  #: which direction wins
+
+    @property
+    def factor(self) -> int:
+        """How many times the number as it was measured is told."""
+        return 100 if self.unit == "percent" else 1
+
+    @property
+    def symbol(self) -> str:
+        """The unit in brackets, as on an axis."""
+        symbol = "%" if self.unit == "percent" else self.unit
+        return f" ({symbol})" if symbol else ""
+
+    @property
+    def words(self) -> str:
+        """The unit, and the direction if it is not the usual one, as in a caption."""
+        in_unit = f" in {self.unit}" if self.unit else ""
+        return f"{in_unit} (lower is better)" if self.lower_is_better else in_unit
+
+    def decimals(self, number: float) -> int:
+        """Count the decimals that a number deserves: one of a percentage, else three digits.
+
+        >>> Metric().decimals(71.23), Metric("nats").decimals(0.4123), Metric("s").decimals(512.3)
+        (1, 3, 0)
+        """
+        if self.unit == "percent" or number == 0:
+            return 1
+        return int(np.clip(2 - math.floor(math.log10(abs(number))), 0, 6))
+
+
+SHARE = Metric()
+# Numbers of chary's own measures that are no shares.
+COUNTS = {
+    "n_rounds": Metric("rounds"),
+    "seconds": Metric("seconds", lower_is_better=True),
+    "held_out_rows": Metric("rows"),
+    "n_scored": Metric("rows"),
+}
 
 
 class TextTable(NamedTuple):
@@ -259,7 +341,8 @@ class Study:
     name: str  #: by which it is found, and its folder is called
     title: str  #: what is studied; what came out is for the findings to say
     datasets: tuple[str, ...] = ALL  #: names, or paths of files
-    labelings: tuple[str, ...] = ("iid", "ssb")  #: how labels are drawn, names of LABELINGS
+    #: How labels are drawn: names of LABELINGS, or of ``biases``.
+    labelings: tuple[str, ...] = ("iid", "ssb")
     methods: Mapping[str, Method] = field(default_factory=lambda: ERM)  #: by name
     measure: Callable[[Any, Any], dict[str, Any]] = accuracy  #: (task, fitted) -> numbers by name
     #: A field of the cell, a parameter of the network or an option of the methods, and its values.
@@ -285,6 +368,10 @@ class Study:
     figure: Callable[[Study, Results], Any] | None = None
     source: Source = SOURCE  #: of its data sets
     only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
+    #: Ways of drawing labels of your own, by name: (X, y, rng) -> where labels are given.
+    biases: Mapping[str, Bias] = field(default_factory=dict)
+    #: Numbers of an own measure that are no shares, or are better if lower, by name.
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     def cells(
         self,
@@ -296,6 +383,7 @@ class Study:
 
         Beyond the study's own seeds come 5000, 5001, ...
         """
+        self._refuse_labelings()
         wanted = list(self.methods if methods is None else methods)
         unknown = [method for method in wanted if method not in self.methods]
         if unknown or not wanted:
@@ -303,17 +391,22 @@ class Study:
             raise ValueError(
                 f"{self.name} has no method {wrong}; choose from {', '.join(self.methods)}."
             )
+        code = {(m, w): self._code(m, w) for m, w in product(wanted, self.labelings)}
+        # Of a NumPy array, too: keys of cells are made of plain values.
+        values = [plain_value(value) for value in self.vary[1]] if self.vary else [None]
         chosen = self.datasets if names is None else list(names)
         n_seeds = len(self.seeds) if n_seeds is None else n_seeds
         seeds = [*self.seeds[:n_seeds], *range(5000, 5000 + n_seeds - len(self.seeds))]
-        code = {method: self._code(method) for method in wanted}
         cells = []
         for name in chosen:
             facts = self.source.facts(name)
             for seed, labeling in product(seeds, self.labelings):
                 cells += [
-                    replace(self._cell(facts, labeling, seed, method, value), code=code[method])
-                    for method, value in product(wanted, self.vary[1] if self.vary else (None,))
+                    replace(
+                        self._cell(facts, labeling, seed, method, value),
+                        code=code[method, labeling],
+                    )
+                    for method, value in product(wanted, values)
                 ]
         return [cell for cell in cells if self.only is None or self.only(cell)]
 
@@ -325,6 +418,20 @@ class Study:
         if name in cell.__dataclass_fields__:
             return getattr(cell, name)
         return {**_NETWORK, **cell.model, **cell.options}[name]
+
+    def make_task(self, cell: Cell) -> Any:
+        """Make the task of a cell, with the bias that draws its labels if that is the study's."""
+        if cell.labeling in self.biases:
+            return self.task(cell, self.biases[cell.labeling])  # type: ignore[call-arg]
+        return self.task(cell)
+
+    def metric_of(self, name: str) -> Metric:
+        """Look up how the number ``name`` of the measure is told; a share unless known."""
+        return self.metrics.get(name) or COUNTS.get(name) or SHARE
+
+    def words_of(self, labeling: str) -> str:
+        """Say in words how a ``labeling`` draws labels."""
+        return LABELINGS.get(labeling) or f"labels drawn by {labeling}"
 
     def title_of(self, method: str) -> str:
         """A method's name in tables."""
@@ -352,11 +459,36 @@ class Study:
             said += conclusion(self, results, companion)
         return said
 
-    def _code(self, method: str) -> str:
+    def _refuse_labelings(self) -> None:
+        """Refuse labellings that nobody draws."""
+        for name in self.labelings:
+            if name not in (*LABELINGS, *self.biases):
+                raise ValueError(
+                    f"{self.name} has no labelling {name!r}; choose from "
+                    f"{', '.join([*LABELINGS, *self.biases])}, or give a function of your own: "
+                    f"biases={{{name!r}: function}}."
+                )
+        for name, bias in self.biases.items():
+            if name in LABELINGS:
+                raise ValueError(f"{name!r} is a labelling of the studies; rename your bias.")
+            if not callable(bias):
+                raise ValueError(
+                    f"The bias {name!r} is {bias!r}; expected a function (X, y, rng) -> where "
+                    "labels are given."
+                )
+        if self.biases and not (isinstance(self.task, type) and issubclass(self.task, Task)):
+            raise ValueError(
+                f"The tasks of {self.name} draw their labels themselves, so that it takes no "
+                "biases; start from table-ssb."
+            )
+
+    def _code(self, method: str, labeling: str) -> str:
         """Digest the code of a method, unless a published study runs the same."""
         from studies import imported_studies  # which imports this module
 
         run = self.methods[method].run
+        if labeling in self.biases:
+            return digest_of(self.task, run, self.measure, self.biases[labeling])
         for study in imported_studies():
             is_same_method = method in study.methods and study.methods[method].run is run
             if is_same_method and study.task is self.task and study.measure is self.measure:
@@ -365,23 +497,33 @@ class Study:
 
     def _cell(self, facts: DataFacts, labeling: str, seed: int, method: str, value: Any) -> Cell:
         biased = labeling == "ssb"
+        n_labeled = self.n_labeled or (
+            facts.n_labeled_iid if labeling == "iid" else facts.n_labeled
+        )
+        if labeling in self.biases and not takes_n_labeled(self.biases[labeling]):
+            n_labeled = 0
         cell = Cell(
             dataset=facts.name,
             data=facts.sha256,
             labeling=labeling,
-            n_labeled=self.n_labeled
-            or (facts.n_labeled_iid if labeling == "iid" else facts.n_labeled),
+            n_labeled=n_labeled,
             r=facts.r if biased else None,
             alpha=1.0 if biased else None,
             seed=seed,
             model={},
             method=method,
-            options=dict(self.methods[method].options),
+            options=plain_value(dict(self.methods[method].options)),
             measure=name_of(self.measure),
         )
         if self.vary is None:
             return cell
         name = self.vary[0]
+        is_fixed = name in ("r", "alpha") or (name == "n_labeled" and not n_labeled)
+        if labeling in self.biases and is_fixed:
+            raise ValueError(
+                f"{name!r} cannot be varied: {labeling} draws its labels without it. n_labeled can "
+                "be varied if the function has a parameter of this name."
+            )
         if name in cell.__dataclass_fields__:
             return replace(cell, **{name: value})
         if name in cell.options:
@@ -392,3 +534,12 @@ class Study:
                 f"network, and no option of {method}; leave that method out."
             )
         return cell if value == _NETWORK[name] else replace(cell, model={name: value})
+
+
+def takes_n_labeled(bias: Bias) -> bool:
+    """Tell whether a bias asks how many rows to label.
+
+    >>> takes_n_labeled(lambda X, y, rng, n_labeled: y > 0)
+    True
+    """
+    return "n_labeled" in inspect.signature(bias).parameters

@@ -363,7 +363,7 @@ def by_way(study: Study, results: Results) -> TextTable:
             )
             cells.append(number + (f" [{len(lines)}]" if 0 < len(lines) < n_most else ""))
         rows += [[study.title_of(method), str(len(seeds)), *cells]] if seeds else []
-    tables = ", ".join(f"{n} with {LABELINGS[labeling]}" for labeling, n in most.items())
+    tables = ", ".join(f"{n} with {study.words_of(labeling)}" for labeling, n in most.items())
     caption = (
         f"Accuracy (balanced accuracy) in percent, mean over tables: {tables}; [n]: over n tables"
     )
@@ -448,7 +448,7 @@ def headline(study: Study, results: Results) -> str:
         if means:
             own, *others = np.mean(means, axis=0)
             rival = f"{study.title_of(rivals[int(np.argmax(others))])} {max(others):.1f}"
-            parts.append(f"{own:.1f} with {LABELINGS[labeling]} ({rival})")
+            parts.append(f"{own:.1f} with {study.words_of(labeling)} ({rival})")
     return told(f"{study.title_of(AUTO)} has", parts)
 
 
@@ -469,7 +469,7 @@ def against_rivals(study: Study, results: Results, companion: Results) -> list[s
             one = duel(lines, [labeling], AUTO, [rival])
             if one.gains:
                 counts = "{} won, {} tied, {} lost".format(*one.counts)
-                parts.append(f"{LABELINGS[labeling]} {counts} ({signed(one.mean)} points)")
+                parts.append(f"{study.words_of(labeling)} {counts} ({signed(one.mean)} points)")
         said.append(told(f"{ours} against {study.title_of(rival)}, by table:", parts, "; ".join))
     said.append(
         told(f"Over all ways together, {ours} is ahead of", _tables_ahead(study, lines, rivals))
@@ -517,7 +517,7 @@ def worth_of_audit(study: Study, results: Results, companion: Results) -> list[s
     for start, (ours, rival) in duels.items():
         gains = {labeling: duel(lines, [labeling], ours, [rival]) for labeling in study.labelings}
         parts = [
-            f"{signed(one.mean)} with {LABELINGS[labeling]}"
+            f"{signed(one.mean)} with {study.words_of(labeling)}"
             for labeling, one in gains.items()
             if one.gains
         ]
@@ -723,7 +723,7 @@ def gains_by_table(study: Study, results: Results) -> Axes:
             label="ahead of the best of the three",
         )
         ax.set(
-            title=LABELINGS[labeling],
+            title=study.words_of(labeling),
             xlabel="Points of accuracy (%)",
             ylim=(-0.6, len(names) - 0.4),
         )

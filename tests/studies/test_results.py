@@ -1,17 +1,24 @@
 """Results: summaries against plain NumPy, tables beside the paper's, files that round-trip."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 
-from studies import STUDIES
+from studies import STUDIES, Method, Metric, Study, draw
+from studies.methods import TABLE
 from studies.results import (
     import_results,
     published,
     results_of,
     summarize,
+    to_csv,
     to_markdown,
     write_report,
 )
+from studies.runner import run
 from studies.store import Store
 
 SSB = STUDIES["table-ssb"]
@@ -93,3 +100,69 @@ def test_a_report_is_the_same_bytes_each_time_and_holds_all_cells(tmp_path):
     assert len(frame) == len(results)
     assert frame["accuracy"].tolist() == [result["accuracy"] for _, result in results]
     assert frame["method"].tolist() == [cell.method for cell, _ in results]
+
+
+def losses(task, fitted, floor):
+    """An own measure as users write it: NumPy numbers, and NaN where there is none."""
+    nll = log_loss(task.y_test, fitted.predict_proba(task.X_test).clip(floor))
+    return {
+        "nll": np.float32(nll),
+        "n_rows": np.int64(len(task.X_test)),
+        "is_good": np.bool_(nll < 1),
+        "auroc": np.float64("nan" if task.cell.seed == 1 else 0.75),
+    }
+
+
+def test_an_own_measure_has_a_unit_and_a_direction(blobs, tmp_path, inline):
+    study = Study(
+        "mine",
+        "",
+        (blobs,),
+        ("ssb",),
+        {name: Method(TABLE["erm"].run) for name in ("pl-softmax", "pl-tsim")},
+        partial(losses, floor=1e-6),
+        metric="nll",
+        caption="Negative log-likelihood",
+        metrics={"nll": Metric("nats", lower_is_better=True), "n_rows": Metric("rows")},
+    )
+    cells = [replace(cell, model={"n_steps": 20}) for cell in study.cells(n_seeds=3)]
+    store = Store(tmp_path)
+    assert run(study, cells, store).failed == []
+    results = results_of(cells, store)
+    (nll,) = {round(result["nll"], 6) for cell, result in results if cell.seed == 0}
+    assert 0 < nll < 1
+    assert results[0][1]["is_good"] is True
+
+    report = to_markdown(replace(study, paper=SSB.paper), results)  # which has accuracies only
+    assert "Negative log-likelihood in nats (lower is better), mean" in report
+    in_csv = {tuple(line.split(",")[2:6]) for line in to_csv(study, results).splitlines()[1:]}
+    assert ("pl-tsim", "n_rows", "3", "50.0000") in in_csv  # not 5,000 percent
+    assert ("pl-tsim", "auroc", "2", "75.0000") in in_csv  # without the seed that has none
+    assert draw(study, results).get_xlabel() == "Negative log-likelihood (nats)"
+
+    # The lower one is bold, with the digits that it deserves.
+    worse = [
+        (cell, {**result, "nll": result["nll"] + 0.1 * (cell.method == "pl-tsim")})
+        for cell, result in results
+    ]
+    (row,) = [line for line in to_markdown(study, worse).splitlines() if "blobs" in line]
+    softmax, tsim = row.split("|")[2:4]
+    assert softmax.strip().startswith("**0.")
+    assert "**" not in tsim
+    assert len(tsim.split("±")[0].strip()) == 5
+
+
+def test_what_is_no_measure_is_told(blobs, tmp_path, inline):
+    def of_number(task, fitted):
+        return 0.5
+
+    def of_infinity(task, fitted):
+        return {"nll": np.float64("inf")}
+
+    for measure, reason in (
+        (of_number, "The measure of_number returned float; expected a dict of numbers by name"),
+        (of_infinity, "cannot be stored: inf is no finite number; give NaN where there is none"),
+    ):
+        study = Study("mine", "", (blobs,), ("ssb",), measure=measure)
+        with pytest.warns(UserWarning, match=reason):
+            run(study, study.cells(n_seeds=1), Store(tmp_path))

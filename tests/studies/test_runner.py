@@ -90,7 +90,7 @@ def test_two_workers_give_what_one_process_gives_and_leave_no_trace(blobs, store
 
 def test_what_failed_or_is_damaged_is_worked_out_next_time_and_nothing_else(blobs, store, inline):
     def odd(task, fitted):
-        return {"accuracy": float("nan") if task.cell.method == "odd" else 1.0}
+        return {"accuracy": float("inf") if task.cell.method == "odd" else 1.0}
 
     study = replace(
         study_of(blobs, bad=(fail,), odd=(nearest,), one=(nearest,), two=(nearest,)), measure=odd

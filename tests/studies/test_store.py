@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from studies.store import Record, Store, key_of
@@ -58,7 +59,7 @@ def test_a_file_under_another_name_is_not_believed(store):
     assert store.read(other) is None
 
 
-def test_nan_is_refused_and_leaves_nothing(store):
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        store.write(CELL, {"accuracy": float("nan")})
+def test_infinity_is_refused_and_leaves_nothing(store):
+    with pytest.raises(ValueError, match="inf is no finite number; give NaN where there is none"):
+        store.write(CELL, {"nll": np.array([np.inf])})
     assert not [path for path in store.directory.rglob("*") if path.is_file()]

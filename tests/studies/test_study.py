@@ -10,7 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from studies import STUDIES
 from studies.methods import PL, TABLE
 from studies.peers import label_spreading
-from studies.store import key_of
+from studies.results import results_of, to_markdown
+from studies.runner import run
+from studies.store import Store, key_of
 from studies.study import LABELINGS, SEEDS, Method, Study, Task, accuracy
 
 
@@ -215,3 +217,82 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
     assert [cell.options["threshold"] for cell in cells[:2]] == [0.7, 0.9]
     with pytest.raises(ValueError, match=r"'width' cannot be varied: .*no option of pl-softmax"):
         varied("width", (1, 2))
+
+
+def far_out(X, y, rng, n_labeled):
+    """Label the rows that are farthest from the middle, one more at random."""
+    farthest = np.argsort(np.abs(X).sum(axis=1))[-n_labeled:]
+    mask = np.isin(np.arange(len(X)), farthest)
+    mask[rng.integers(len(X))] = True
+    return mask
+
+
+def test_an_own_bias_is_a_function_in_one_line(blobs, tmp_path, inline):
+    study = Study("mine", "", (blobs,), ("ssb", "far"), biases={"far": far_out})
+    ssb, far = study.cells(n_seeds=1)
+    assert (far.labeling, far.n_labeled, far.r, far.alpha) == ("far", 20, None, None)
+    assert not ssb.code  # the published cell
+
+    task = study.make_task(far)
+    distance = np.abs(task.X).sum(axis=1)
+    assert 20 <= task.labeled.sum() <= 21
+    assert np.sum(distance[task.labeled] >= np.sort(distance)[-20]) == 20
+    assert np.array_equal(task.labeled, study.make_task(far).labeled)
+    assert np.array_equal(task.X, study.make_task(ssb).X)  # the split of the seed is the same
+
+    store = Store(tmp_path)
+    assert run(study, study.cells(n_seeds=1), store).n_done == 2
+    found = results_of(study.cells(n_seeds=1), store)
+    assert "| FAR |" in to_markdown(study, found)
+    assert study.words_of("far") == "labels drawn by far"
+    assert found.to_frame()["n_labeled"].tolist() == [20, 20]
+
+
+def test_cells_of_an_own_bias_are_those_of_its_code(blobs):
+    def keys(bias, **changes):
+        study = Study("mine", "", (blobs,), ("mine",), biases={"mine": bias}, **changes)
+        return [key_of(cell.content()) for cell in study.cells(n_seeds=1)]
+
+    def of_class(X, y, rng, wanted):
+        return y == wanted
+
+    first, second = (partial(of_class, wanted=wanted) for wanted in (0, 1))
+    assert keys(first) == keys(first) != keys(second)
+    # One that takes n_labeled gets the study's number, which may vary; for another it is unknown.
+    study = Study("mine", "", (blobs,), ("mine",), biases={"mine": first})
+    assert [cell.n_labeled for cell in study.cells(n_seeds=1)] == [0]
+    assert len(set(keys(far_out, vary=("n_labeled", np.array([10, 20]))))) == 2
+    with pytest.raises(ValueError, match="'n_labeled' cannot be varied: mine draws its labels"):
+        keys(first, vary=("n_labeled", (10, 20)))
+
+
+@pytest.mark.parametrize(
+    ("bias", "message"),
+    [
+        (lambda X, y, rng: rng.permutation(len(X))[:20], r"shape \(20,\) and type int64; expected"),
+        (lambda X, y, rng: y == 1, r"labelled 82 of 150 rows, of 1 classes; at least two"),
+        (lambda X, y, rng: X.__setitem__(0, 0.0), "read-only"),
+    ],
+)
+def test_a_bias_that_is_none_is_told_in_one_sentence(blobs, bias, message):
+    study = Study("mine", "", (blobs,), ("mine",), biases={"mine": bias})
+    with pytest.raises(ValueError, match=message):
+        study.make_task(study.cells(n_seeds=1)[0])
+
+
+def test_an_unknown_labelling_is_refused_before_any_work(blobs):
+    def cells(*labelings, **options):
+        return Study("mine", "", (blobs,), labelings, **options).cells()
+
+    with pytest.raises(
+        ValueError, match=r"no labelling 'sbs'; choose from iid, ssb, .*: biases=\{'sbs': function"
+    ):
+        cells("sbs")
+    with pytest.raises(ValueError, match="'ssb' is a labelling of the studies; rename"):
+        cells("ssb", biases={"ssb": far_out})
+    with pytest.raises(ValueError, match=r"'far' is 3; expected a function \(X, y, rng\)"):
+        cells("far", biases={"far": 3})
+    with pytest.raises(ValueError, match="tasks of mine draw their labels themselves"):
+        cells("far", biases={"far": far_out}, task=lambda cell: None)
+    with pytest.raises(ValueError, match="Labels 'group' are drawn from real tables"):
+        Task(replace(one_cell("table-ssb", blobs), labeling="group"))
