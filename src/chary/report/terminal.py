@@ -285,7 +285,7 @@ def _drawn_interval(low: float, high: float, mark: float) -> str:
     """Draw an interval of shares, with a mark for the labels.
 
     >>> _drawn_interval(0.2, 0.5, mark=0.4)
-    '···■■■|■········'
+    '···■■■|■■·······'
     """
     cells = ["·"] * _INTERVAL_CELLS
     first = min(int(low * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
