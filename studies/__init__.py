@@ -1,7 +1,7 @@
 """The studies of the repository: the paper's tables and figures, and what chary's defaults rest on.
 
-``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one and how to add
-one.
+``python -m studies list`` shows them; ``docs/how-to/studies.md`` says how to run one, and
+``own-study.md`` there how to add a method, a bias or a measure.
 """
 
 from __future__ import annotations

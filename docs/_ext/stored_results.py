@@ -13,7 +13,7 @@ HEAD = """# Stored results
 
 Every study, as `python -m studies report NAME` wrote it. Building these pages runs nothing.
 See also [The paper, run again](../explanation/paper.md) and
-[Run and extend a study](../how-to/studies.md).
+[Run a study](../how-to/studies.md).
 
 """
 
