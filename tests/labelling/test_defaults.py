@@ -8,14 +8,26 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 
 from chary import SelfTrainingClassifier
 from chary.audit.answers import AuditAnswers
 from chary.audit.figures import compare
-from chary.labelling import Diagnosis, audited, label, label_table
+from chary.labelling import Diagnosis, audited, diagnose, label, label_table
 from chary.labelling.audited import audit_model
 from chary.labelling.defaults import DEFAULTS, RULES, Defaults
-from chary.labelling.diagnose import MILD, STRONG, Separation, _verdict, prepare
+from chary.labelling.diagnose import (
+    MILD,
+    STRONG,
+    Separation,
+    _verdict,
+    diagnose_rows,
+    measure_coverage,
+    prepare,
+    separate,
+)
+from chary.labelling.drift import EventCounts, compare_with_reference, with_drift_reference
+from chary.labelling.explain import Explainer, decisive, explainer, importance
 from chary.labelling.guesses import GuessColumn, compare_guesses, find_guess_column
 from chary.labelling.learn import choose_learner, fit_learner
 from chary.labelling.learners import LINEAR, MIXED, NETWORK, learners
@@ -33,7 +45,7 @@ from chary.method.held_out import HeldOut
 from chary.method.labels import Labels
 from chary.method.mixture import MIXTURE_DEFAULTS, default_members
 from chary.options import LabelOptions
-from chary.tables import Table
+from chary.tables import Table, TablePreparation
 from chary.tables.target import likely_slips, target_labels
 
 # A rule or a decision, as a function of the numbers; it returns something that can be compared.
@@ -294,6 +306,106 @@ def sampled_rows(defaults):
     return asked
 
 
+def separated(defaults):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 20))
+    separation = separate(X, X[:, 0] > 0.5, 0, defaults)
+    return round(separation.auc, 6), separation.p_value
+
+
+def covered(defaults):
+    rng = np.random.default_rng(0)
+    return measure_coverage(rng.normal(size=(900, 2)), np.arange(900) < 60, 0, defaults)
+
+
+def compared_rows(defaults):
+    few = replace(defaults, n_permutations=1)
+    compared = []
+
+    def separation(X, labeled, *rest):
+        compared.append((int(labeled.sum()), int((~labeled).sum())))
+        return Separation(0.5, 1.0)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diagnose, "separate", separation)
+        diagnose_rows(np.zeros((1300, 1)), np.arange(1300) < 650, defaults=few)
+    return compared
+
+
+class Linear:
+    """Says yes where the sum of all features is high."""
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-0.1 * X.sum(axis=1)))
+        return np.column_stack([1 - p, p])
+
+
+@cache
+def table_of_numbers(n_columns):
+    rng = np.random.default_rng(0)
+    columns = {f"x{j}": rng.normal(size=2100) for j in range(n_columns)}
+    return prepare(Table(pl.DataFrame(columns | {"y": 1}), "t"), "y")
+
+
+def explained(defaults):
+    prepared = table_of_numbers(25)
+    found = explainer(Linear(), prepared.preparation, prepared.X, defaults=defaults)
+    return len(found.columns), len(found.background)
+
+
+def rows_of_importance(defaults):
+    prepared = table_of_numbers(3)
+    one = [np.arange(3)]
+    rows = explainer(Linear(), prepared.preparation, prepared.X, defaults=defaults).n_rows
+    most = importance(Linear(), np.resize(prepared.X, (9000, 3)), one, defaults)[1]
+    fewest = importance(Linear(), prepared.X[:90], [np.arange(1)] * 1000, defaults)[1]
+    return rows, most, fewest
+
+
+def decisive_columns(defaults):
+    return decisive(np.array([[1.0, 0.25, 0.2]]), defaults=defaults).tolist()
+
+
+def decisive_words(defaults):
+    """Make a text of which the longer words speak for the class, by one feature for each."""
+
+    class ByLetters:
+        def predict_proba(self, X):
+            p = 1 / (1 + np.exp(-X[:, 0]))
+            return np.column_stack([1 - p, p])
+
+    class Letters:
+        columns_ = ()
+
+        def without(self, notes):
+            return self
+
+        def transform_part(self, texts):
+            weights = {"long": 1.0, "longer": 0.5, "longest": 0.4}
+            sums = [sum(weights.get(word, 0) for word in text.split()) for text in texts["t"]]
+            return np.array(sums)[:, None]
+
+    found = Explainer(
+        ByLetters(), Letters(), [], 1, ["t"], [np.arange(1)], np.zeros((1, 1)), defaults
+    )
+    words = [*"abcdefghij", *(f"w{k}" for k in range(28)), "long", "longer", "longest"]
+    texts = pl.Series("t", [" ".join(["un" + word if len(word) < 2 else word for word in words])])
+    return found._deciding_words(0, np.zeros((1, 1)), np.array([1]), texts)
+
+
+def drifted(defaults):
+    """Count missing cells in 0 % of the rows of a model, and in a tenth or less of new ones."""
+    rng = np.random.default_rng(0)
+    preparation = TablePreparation().fit(pl.DataFrame({"x": rng.normal(size=1000)}))
+    X, missing = preparation.transform_counted(pl.DataFrame({"x": np.arange(1000.0)}))
+    model = with_drift_reference(Pipeline([("p", preparation)]), X, missing, defaults)
+    verdicts = []
+    for n_rows, n_missing in ((1000, 100), (1000, 99), (15, 2), (10, 1)):
+        new = EventCounts(n_rows, np.array([0, n_missing]))
+        verdicts.append(compare_with_reference(model, new, defaults).verdict)
+    return verdicts, model.drift_reference_.ranges.round(2).tolist()
+
+
 # By the number: the decision that it is for, and another value that decides otherwise.
 PINNED = {
     "significance": (verdicts, 0.011),
@@ -356,6 +468,21 @@ PINNED = {
     "fit_rows": (linear, 1_000),
     "accepted_rows": (linear, 1_000),
     "held_out_rows": (linear, 1_000),
+    "n_permutations": (separated, 499),
+    "kernel_components": (separated, 9),
+    "coverage_draws": (covered, 1),
+    "compared_rows": (compared_rows, 601),
+    "explaining_columns": (explained, 21),
+    "background_rows": (explained, 9),
+    "importance_rows": (rows_of_importance, 2_001),
+    "importance_predictions": (rows_of_importance, 8_000),
+    "min_shuffled_rows": (rows_of_importance, 17),
+    "decisive_share": (decisive_columns, 0.26),
+    "decisive_word_share": (decisive_words, 0.51),
+    "words_left_out": (decisive_words, 2),
+    "min_share_gained": (drifted, 0.099),
+    "drift_significance": (drifted, 0.1),
+    "range_tail": (drifted, 0.01),
 }
 
 
@@ -403,6 +530,21 @@ NUMBERS = {
     "accepted_rows": 10_000,
     "network_held_out_rows": 20_000,
     "held_out_rows": 2000,
+    "n_permutations": 999,
+    "kernel_components": 10,
+    "coverage_draws": 10,
+    "compared_rows": 600,
+    "explaining_columns": 20,
+    "background_rows": 8,
+    "importance_rows": 2000,
+    "importance_predictions": 8192,
+    "min_shuffled_rows": 16,
+    "decisive_share": 0.25,
+    "decisive_word_share": 0.5,
+    "words_left_out": 40,
+    "min_share_gained": 0.1,
+    "drift_significance": 0.01,
+    "range_tail": 0.005,
 }
 
 
@@ -434,6 +576,12 @@ OUTCOMES = {
     narrower_by_entropy: True,
     too_easy: [True, True, False],
     nearer_shares: [True, False],
+    separated: (0.988562, 0.001),
+    compared_rows: [(600, 600)],
+    explained: (20, 8),
+    rows_of_importance: (2000, 8192, 16),
+    decisive_columns: [[0, 1, -1]],
+    decisive_words: [['"long"', '"longer"']],
     network: (2, 0.4, 20_000, True),
     linear: (50_000, 10_000, 2_000),
     kept_guesses: [True, False],

@@ -42,9 +42,8 @@ def table(n=400, d=5, seed=0):
     return X, rng
 
 
-@pytest.fixture
-def few_permutations(monkeypatch):
-    monkeypatch.setattr(diagnostics, "_N_PERMUTATIONS", 199)
+# Fewer permutations than by default take less time.
+FEW = replace(DEFAULTS, n_permutations=199)
 
 
 # ---------------------------------------------------------------- separation
@@ -60,7 +59,7 @@ def test_auc_of_each_column_is_scikit_learns(seed):
     np.testing.assert_allclose(diagnostics._auc(scores, targets), expected)
 
 
-def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, few_permutations):
+def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch):
     X, rng = table(120)
     labeled = X[:, 0] + rng.normal(size=len(X)) > 1
     folds = []
@@ -68,8 +67,8 @@ def test_separation_is_that_of_a_kernel_ridge_in_stratified_folds(monkeypatch, f
     monkeypatch.setattr(
         diagnostics, "stratified_folds", lambda *args: folds.extend(original(*args)) or folds
     )
-    found = separate(X, labeled, random_state=0)
-    K = diagnostics._kernel(X)
+    found = separate(X, labeled, random_state=0, defaults=FEW)
+    K = diagnostics._kernel(X, DEFAULTS.kernel_components)
     aucs, weights = [], []
     for fold in folds:
         rest = np.setdiff1d(np.arange(len(X)), fold)
@@ -98,12 +97,16 @@ def kernel_by_scikit_learn(X):
 def test_the_kernel_is_a_mean_of_three_of_mean_diagonal_one(n_features):
     X = table(50, n_features)[0] ** 3  # beyond three standard deviations here and there
     X = StandardScaler().fit_transform(X)
-    np.testing.assert_allclose(diagnostics._kernel(X), kernel_by_scikit_learn(X), atol=1e-9)
+    np.testing.assert_allclose(
+        diagnostics._kernel(X, DEFAULTS.kernel_components), kernel_by_scikit_learn(X), atol=1e-9
+    )
 
 
 def test_where_most_rows_are_equal_the_kernel_has_a_width_all_the_same():
     X = StandardScaler().fit_transform(np.eye(1, 40).T)
-    np.testing.assert_allclose(diagnostics._kernel(X), kernel_by_scikit_learn(X), atol=1e-9)
+    np.testing.assert_allclose(
+        diagnostics._kernel(X, DEFAULTS.kernel_components), kernel_by_scikit_learn(X), atol=1e-9
+    )
 
 
 def test_a_column_is_constant_if_it_varies_by_rounding_alone():
@@ -116,10 +119,10 @@ def test_a_column_is_constant_if_it_varies_by_rounding_alone():
 def test_principal_scores_are_those_of_pca():
     X, _ = table(60, 8)
     X = (X - X.mean(axis=0)) * np.arange(1, 9)
-    scores = diagnostics._principal_scores(X @ X.T)
+    scores = diagnostics._principal_scores(X @ X.T, DEFAULTS.kernel_components)
     np.testing.assert_allclose(np.abs(scores), np.abs(PCA(8).fit_transform(X)), atol=1e-8)
     # One direction has one score, however many features there are.
-    assert diagnostics._principal_scores(np.outer(X[:, 0], X[:, 0])).shape == (60, 1)
+    assert diagnostics._principal_scores(np.outer(X[:, 0], X[:, 0]), 10).shape == (60, 1)
 
 
 def test_the_smallest_p_value_is_that_of_999_permutations():
@@ -127,15 +130,15 @@ def test_the_smallest_p_value_is_that_of_999_permutations():
     assert separate(X, X[:, 0] > 0.5, 0).p_value == 0.001
 
 
-def test_p_values_are_uniform_when_labels_are_drawn_at_random(few_permutations):
+def test_p_values_are_uniform_when_labels_are_drawn_at_random():
     p_values = []
     for seed in range(40):
         X, rng = table(80, 3, seed)
-        p_values.append(separate(X, rng.permutation(80) < 25, seed).p_value)
+        p_values.append(separate(X, rng.permutation(80) < 25, seed, FEW).p_value)
     assert stats.kstest(p_values, "uniform").pvalue > 0.01
 
 
-def test_bias_of_every_shape_is_found(few_permutations):
+def test_bias_of_every_shape_is_found():
     X, _ = table(500)
     shapes = {
         "one side": X[:, 0] > 1,
@@ -144,7 +147,7 @@ def test_bias_of_every_shape_is_found(few_permutations):
         "an interaction": X[:, 0] * X[:, 1] > 1,
     }
     for name, labeled in shapes.items():
-        assert separate(X, labeled, 0).p_value < 0.01, name
+        assert separate(X, labeled, 0, FEW).p_value < 0.01, name
 
 
 # ---------------------------------------------------------------- coverage
@@ -235,15 +238,15 @@ def test_rows_that_lie_far_from_labels_are_named_only_where_they_are_more_than_c
     assert "10% of the other rows are far from any label" in replace(covered, coverage=0.9).sentence
 
 
-def test_random_labels_are_representative_and_biased_ones_are_not(few_permutations):
+def test_random_labels_are_representative_and_biased_ones_are_not():
     verdicts = {REPRESENTATIVE: 0, STRONG: 0}
     for seed in range(10):
         X, rng = table(250, 6, seed)
-        verdicts[REPRESENTATIVE] += (
-            diagnose_rows(X, rng.permutation(250) < 50, random_state=seed).verdict == REPRESENTATIVE
-        )
+        uniform = diagnose_rows(X, rng.permutation(250) < 50, random_state=seed, defaults=FEW)
+        verdicts[REPRESENTATIVE] += uniform.verdict == REPRESENTATIVE
         far_out = np.abs(X[:, 0]) + 0.3 * rng.normal(size=250) > 1.5
-        verdicts[STRONG] += diagnose_rows(X, far_out, random_state=seed).verdict == STRONG
+        biased = diagnose_rows(X, far_out, random_state=seed, defaults=FEW)
+        verdicts[STRONG] += biased.verdict == STRONG
     assert verdicts[REPRESENTATIVE] >= 9
     assert verdicts[STRONG] >= 9
 
@@ -252,7 +255,7 @@ def test_random_labels_are_representative_and_biased_ones_are_not(few_permutatio
     "CHARY_DATA" not in os.environ, reason="set CHARY_DATA to the folder of the benchmark data"
 )
 @pytest.mark.parametrize(("name", "n_labeled"), [("mushrooms", 79), ("svmguide1", 39)])
-def test_the_papers_biased_labels_are_strongly_biased(name, n_labeled, few_permutations):
+def test_the_papers_biased_labels_are_strongly_biased(name, n_labeled):
     from chary.method.simulated_bias import selection_biased
     from studies.study import train_test_protocol
 
@@ -260,8 +263,11 @@ def test_the_papers_biased_labels_are_strongly_biased(name, n_labeled, few_permu
     X, _, rows, _ = train_test_protocol(data["X"], data["y"], random_state=0)
     biased = selection_biased(X, data["y"][rows], n_labeled, r=2, random_state=0)
     uniform = np.random.default_rng(0).permutation(len(biased)) < n_labeled
-    assert diagnose_rows(X, biased, random_state=0).verdict == STRONG
-    assert diagnose_rows(X, uniform, random_state=0).verdict == REPRESENTATIVE
+    verdicts = [
+        diagnose_rows(X, labeled, random_state=0, defaults=FEW).verdict
+        for labeled in (biased, uniform)
+    ]
+    assert verdicts == [STRONG, REPRESENTATIVE]
 
 
 def test_too_few_rows_say_so():
@@ -276,7 +282,7 @@ def test_too_few_rows_say_so():
 def test_six_hundred_rows_of_each_side_are_compared(monkeypatch):
     compared = []
 
-    def separation(X, labeled, rng):
+    def separation(X, labeled, rng, defaults):
         compared.append((labeled.sum(), (~labeled).sum()))
         return Separation(0.5, 1.0)
 
@@ -287,12 +293,10 @@ def test_six_hundred_rows_of_each_side_are_compared(monkeypatch):
     assert compared == [(50, 600), (600, 600)]
 
 
-def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted(
-    few_permutations,
-):
+def test_the_same_seed_gives_the_same_diagnosis_and_rows_beyond_the_sample_are_counted():
     X, rng = table(1500, 3)
     labeled = rng.random(1500) < 0.45
-    first, second = (diagnose_rows(X, labeled, random_state=5) for _ in range(2))
+    first, second = (diagnose_rows(X, labeled, random_state=5, defaults=FEW) for _ in range(2))
     assert first.separation == second.separation
     assert first.coverage == second.coverage
     assert first.n_labeled + first.n_unlabeled == 1500

@@ -1,5 +1,7 @@
 """What decides a row, and all rows: oracles, ties, names; blocks and order change nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from chary.labelling import explain, label_table
+from chary.labelling.defaults import DEFAULTS
 from chary.labelling.explain import (
     column_groups,
     decisive,
@@ -164,14 +167,17 @@ def test_importance_is_what_the_group_of_the_row_half_the_sample_on_changes():
 
 def test_importance_is_measured_on_as_many_rows_as_predictions_allow():
     X = normal(9_000, 1)
-    n_rows = [importance(MODEL, normal(90, 4), each(4), most)[1] for most in (80, 40)]
+    n_rows = []
+    for most in (80, 40):
+        few = replace(DEFAULTS, importance_predictions=most)
+        n_rows.append(importance(MODEL, normal(90, 4), each(4), few)[1])
     assert n_rows == [20, 16]
     assert importance(Additive(np.sin), X, each(1))[1] == 8_192
 
 
 def test_of_a_text_the_forty_longest_words_are_tried_in_their_order():
     words = [f"w{'o' * k}" for k in range(41)]
-    kept = explain._longest_words(["Wooo", *words])
+    kept = explain._longest_words(["Wooo", *words], DEFAULTS.words_left_out)
     assert list(kept) == ["wooo", *(word for word in words[1:] if word != "wooo")]
     assert kept["wooo"] == "Wooo"
 

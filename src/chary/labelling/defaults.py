@@ -46,6 +46,16 @@ class Defaults:
     # The bias is strong if labelled rows can be told from the others with at least this AUC. Not
     # measured again since the diagnosis began.
     strong_auc: float = 0.75
+    # Permutations of the labels behind the p-value, which is therefore at least 0.001. A
+    # convention.
+    n_permutations: int = 999
+    # Principal components in one of the kernels that tell labelled rows from others. No stored
+    # result.
+    kernel_components: int = 10
+    # Random draws that the limit of "near a label" is averaged over. No stored result.
+    coverage_draws: int = 10
+    # Most labelled rows, and most unlabelled rows, that are compared; a bound of cost.
+    compared_rows: int = 600
 
     # ------------------------------------------------ labels that may be slips
 
@@ -88,7 +98,7 @@ class Defaults:
     text_loss_ratio: float = 0.9
     # Trees of the quick model that gives these losses. No stored result.
     quick_trees: int = 40
-    # Rows without a label that stay in training beside it; a bound of cost.
+    # Unlabelled rows that the quick model is given besides the labelled ones; a bound of cost.
     quick_rows: int = 500
 
     # ------------------------------------------------ boost_many_labels
@@ -199,6 +209,40 @@ class Defaults:
     # to; bounds of cost.
     check_rows: int = 20_000
     check_reference_rows: int = 600
+
+    # ------------------------------------------------ columns and cells that decide labels
+
+    # Only this many columns, the most important ones, explain single rows. With 20, the first
+    # column that a row names is the same as with all columns in 99.6 % of rows (explain.txt).
+    explaining_columns: int = 20
+    # Background rows that each explained row is compared with. With 8, the first column that a row
+    # names is the same as with 96 in 90 % of rows; with 4, in 85 % (explain.txt).
+    background_rows: int = 8
+    # Beside the column of largest effect, a column is named if its effect is at least this share of
+    # the largest. No stored result.
+    decisive_share: float = 0.25
+    # The same for the words of a text. No stored result.
+    decisive_word_share: float = 0.5
+    # Most words of a text that are left out one by one, the longest ones; a bound of cost.
+    words_left_out: int = 40
+    # Most rows that the importance of columns is measured on, and most predictions of rows with a
+    # shuffled column; bounds of cost. With many columns these predictions are of few rows, but of
+    # at least ``min_shuffled_rows``. No stored result.
+    importance_rows: int = 2_000
+    importance_predictions: int = 2**13
+    min_shuffled_rows: int = 16
+
+    # ------------------------------------------------ new rows beside those learned from
+
+    # New rows differ in a column if the share of rows with an event, such as a missing cell, has
+    # grown by at least this. A convention; no stored result.
+    min_share_gained: float = 0.1
+    # The growth must also be significant: if nothing has changed, some column differs in at most
+    # this share of files. A convention; no stored result.
+    drift_significance: float = 0.01
+    # The range of a number leaves out this share of the rows at either end, so that a single
+    # mistyped number does not widen it. No stored result.
+    range_tail: float = 0.005
 
     # ------------------------------------------------ bounds of cost
 

@@ -30,21 +30,11 @@ MILD = "mildly biased"
 STRONG = "strongly biased"
 UNKNOWN = "too few rows to tell"
 
-# A row counts as far from every label beyond a distance that is chosen so that this share of the
-# unlabelled rows is far if labels are drawn at random. A convention.
+# The share of unlabelled rows that are far from every label if the labels are drawn at random. It
+# fixes how far "far" is. A convention.
 _FAR_BY_CHANCE = 0.05
-# Random draws of rows that this distance is averaged over. No stored result.
-_N_DRAWS = 10
-
-# Most labelled rows, and most unlabelled rows, that are compared. A bound of cost; no stored
-# result.
-_MAX_ROWS = 600
-# With fewer labelled or fewer unlabelled rows there is no verdict. No stored result.
+# With fewer labelled or fewer unlabelled rows there is no verdict. A convention.
 _MIN_ROWS = 10
-# Permutations of the labels that give the p-value, which is so at least 0.001. A convention.
-_N_PERMUTATIONS = 999
-# Principal components that one of the kernels uses. No stored result.
-_N_COMPONENTS = 10
 
 
 class FeatureShift(NamedTuple):
@@ -61,7 +51,7 @@ class Separation(NamedTuple):
     """How well labelled rows can be told from unlabelled ones."""
 
     auc: float  # 0.5: not at all, 1: always
-    p_value: float  # of an AUC as high as this by chance, from permutations of the labels
+    p_value: float  # the chance of such an AUC if the labels are a random draw
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,8 @@ class Diagnosis:
             consequence = "may be far too high or too low"
         far_rows = ""
         far_share = 1 - self.coverage
-        # Named from twice the share by chance on; rounded, as 1 - 0.9 is not quite 0.1.
+        # Far rows are worth a mention if they are at least twice as many as by chance. Rounded,
+        # because 1 - 0.9 is slightly below 0.1.
         if round(far_share, 9) >= 2 * _FAR_BY_CHANCE:
             far_rows = f", and {far_share:.0%} of the other rows are far from any label"
             far_rows += f" ({_FAR_BY_CHANCE:.0%} by chance)"
@@ -143,7 +134,7 @@ def diagnose_rows(
     random_state : None, int, RandomState or Generator
         Draws the rows looked at (at most 600 of each side), the folds and the permutations.
     defaults : Defaults, default=DEFAULTS
-        Holds the p-value below which labels are biased, and the AUC that makes the bias strong.
+        Holds the p-value up to which labels are biased, and the AUC that makes the bias strong.
 
     Examples
     --------
@@ -167,17 +158,17 @@ def diagnose_rows(
     rng = np.random.default_rng(random_state)
     rows = np.concatenate(
         [
-            draw_at_most(np.flatnonzero(is_labeled), _MAX_ROWS, rng),
-            draw_at_most(np.flatnonzero(~is_labeled), _MAX_ROWS, rng),
+            draw_at_most(np.flatnonzero(is_labeled), defaults.compared_rows, rng),
+            draw_at_most(np.flatnonzero(~is_labeled), defaults.compared_rows, rng),
         ]
     )
     sample = features[rows].astype(np.float64)
     standardized = _standardize(sample)
-    separation = separate(standardized, is_labeled[rows], rng)
+    separation = separate(standardized, is_labeled[rows], rng, defaults)
     return Diagnosis(
         verdict=_verdict(separation, defaults),
         separation=separation,
-        coverage=measure_coverage(standardized, is_labeled[rows], rng),
+        coverage=measure_coverage(standardized, is_labeled[rows], rng, defaults),
         shifts=feature_shifts(sample, is_labeled[rows], feature_names),
         class_counts={},  # the classes are not known here; ``compare_rows`` adds the counts
         n_labeled=n_labeled,
@@ -286,7 +277,9 @@ def compare_rows(
     return replace(diagnosis, class_counts=class_counts)
 
 
-def separate(X: Floats, labeled: Mask, random_state: Any = None) -> Separation:
+def separate(
+    X: Floats, labeled: Mask, random_state: Any = None, defaults: Defaults = DEFAULTS
+) -> Separation:
     r"""Measure how well labelled rows can be told from unlabelled ones.
 
     A classifier predicts whether a row is labelled, s = 1 or 0: a kernel ridge regression with
@@ -305,19 +298,22 @@ def separate(X: Floats, labeled: Mask, random_state: Any = None) -> Separation:
     labeled : array of shape (n,), bool
         s.
     random_state : None, int, RandomState or Generator
+    defaults : Defaults, default=DEFAULTS
+        Holds the number of permutations and of principal components.
     """
     rng = np.random.default_rng(random_state)
-    K = _kernel(X)
+    n_permutations = defaults.n_permutations
+    K = _kernel(X, defaults.kernel_components)
     folds = stratified_folds(labeled, rng)
     # Column 0 is s, the others are its P permutations within the folds.
-    targets = np.empty((len(X), 1 + _N_PERMUTATIONS))  # (n, 1 + P)
+    targets = np.empty((len(X), 1 + n_permutations))  # (n, 1 + P)
     for fold in folds:
-        copies = np.tile(labeled[fold], (_N_PERMUTATIONS, 1))
+        copies = np.tile(labeled[fold], (n_permutations, 1))
         targets[fold, 0] = labeled[fold]
         targets[fold, 1:] = rng.permuted(copies, axis=1).T
 
     # The mean AUC of the folds, weighted by the number of labelled rows in each.
-    weighted_sum = np.zeros(1 + _N_PERMUTATIONS)
+    weighted_sum = np.zeros(1 + n_permutations)
     for fold in folds:
         others = np.setdiff1d(np.arange(len(X)), fold)
         factor = cho_factor(K[np.ix_(others, others)] + np.eye(len(others)))
@@ -333,14 +329,14 @@ def separate(X: Floats, labeled: Mask, random_state: Any = None) -> Separation:
 
 
 def measure_coverage(
-    X: Floats, labeled: Mask, random_state: Any = None, n_draws: int = _N_DRAWS
+    X: Floats, labeled: Mask, random_state: Any = None, defaults: Defaults = DEFAULTS
 ) -> float:
     """Measure the share of unlabelled rows that are near a labelled row.
 
-    The limit of "near" comes from random draws. From the unlabelled rows as many rows are drawn as
-    are labelled; 95 % of the rows not drawn are nearer to a drawn row than the limit. So the
-    coverage is 0.95 on average if the labelled rows are a random draw, and lower if labels are
-    missing in some regions.
+    A row is near if its nearest labelled row is within a limit. The limit comes from random draws:
+    if as many unlabelled rows as are labelled are drawn, 95 % of the other unlabelled rows are
+    within the limit of a drawn row. So the coverage is 0.95 on average if the labelled rows are a
+    random draw, and lower if labels are missing in some regions.
     """
     rng = np.random.default_rng(random_state)
     labeled_rows = X[labeled]
@@ -351,7 +347,7 @@ def measure_coverage(
 
     distances = cdist(unlabeled_rows, unlabeled_rows)  # (U, U)
     limits = []
-    for _ in range(n_draws):
+    for _ in range(defaults.coverage_draws):
         order = rng.permutation(len(unlabeled_rows))
         drawn = order[:size]
         not_drawn = order[size:]
@@ -414,12 +410,12 @@ def _standardize(X: Floats) -> Floats:
     return (X - X.mean(axis=0)) / np.where(is_constant, np.inf, spread)
 
 
-def _kernel(X: Floats) -> Floats:
+def _kernel(X: Floats, n_components: int) -> Floats:
     """Average three kernels of standardised rows (n, d), each scaled to mean diagonal 1, (n, n).
 
     1. Linear in the features and in their squares: labelled rows have other means or variances.
-    2. Linear in the first principal scores and in their absolute values: the same, for directions
-       in which many features vary together.
+    2. Linear in the first principal scores and in their absolute values: labelled rows have other
+       means or variances in directions in which many features vary together.
     3. Gaussian: labelled rows are in other regions.
     """
     gram = X @ X.T
@@ -427,7 +423,7 @@ def _kernel(X: Floats) -> Floats:
     squares = _standardize(np.clip(X, -3, 3) ** 2)
     linear = gram + squares @ squares.T
 
-    scores = _standardize(_principal_scores(gram))
+    scores = _standardize(_principal_scores(gram, n_components))
     absolute_scores = _standardize(np.abs(scores))
     principal = scores @ scores.T + absolute_scores @ absolute_scores.T
 
@@ -435,22 +431,26 @@ def _kernel(X: Floats) -> Floats:
     square_norms = np.diag(gram)
     square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)
     off_diagonal = ~np.eye(len(X), dtype=bool)
-    # 1 if most rows are equal, so that nothing is divided by zero.
-    typical = np.median(square_distances[off_diagonal]) or 1.0
-    gaussian = np.exp(-square_distances / typical)
+    # The median is 0 if most rows are equal; then 1, so that nothing is divided by zero.
+    bandwidth = np.median(square_distances[off_diagonal]) or 1.0
+    gaussian = np.exp(-square_distances / bandwidth)
 
     kernels = [linear, principal, gaussian]
-    return sum(kernel / max(np.trace(kernel) / len(X), 1e-12) for kernel in kernels) / len(kernels)
+    total = np.zeros_like(gram)
+    for kernel in kernels:
+        mean_diagonal = np.trace(kernel) / len(X)
+        total += kernel / max(mean_diagonal, 1e-12)
+    return total / len(kernels)
 
 
-def _principal_scores(gram: Floats) -> Floats:
+def _principal_scores(gram: Floats, n_components: int) -> Floats:
     """Compute scores on the first principal components, (n, K), from inner products (n, n).
 
     With the eigenvalues v and eigenvectors u of the inner products of centred rows, the scores on a
-    component are u sqrt(v). K is ``_N_COMPONENTS``, or lower if other eigenvalues are 0.
+    component are u sqrt(v). K is ``n_components``, or lower if other eigenvalues are 0.
     """
     n = len(gram)
-    values, vectors = eigh(gram, subset_by_index=(max(0, n - _N_COMPONENTS), n - 1))
+    values, vectors = eigh(gram, subset_by_index=(max(0, n - n_components), n - 1))
     is_above_zero = values > 1e-9 * values[-1]
     scores = vectors[:, is_above_zero] * np.sqrt(values[is_above_zero])
     # ``eigh`` sorts eigenvalues upwards; the first principal component has the largest.

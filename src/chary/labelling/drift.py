@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from chary._arrays import Floats
 from chary._words import day, percent, shown
+from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.model_file import DriftReference
 from chary.tables import TablePreparation
 from chary.tables.columns.kind import DATE, NUMBER
@@ -30,15 +31,6 @@ UNCHECKED = "unchecked"
 
 # The end of the sentence about rows that are alike.
 KNOWN = "have the values, ranges and missing cells that the model knows"
-# A column differs if the share of rows with an event has grown by at least this. A convention; no
-# stored result.
-_MIN_SHARE_GAINED = 0.1
-# The growth must also be significant: by chance alone, some column differs in at most this share of
-# files. A convention; no stored result.
-_SIGNIFICANCE = 0.01
-# The range of a number leaves out this share of the rows at either end, so that a single mistyped
-# number does not widen it. No stored result.
-_TAIL_SHARE = 0.005
 # The ranges are found in about this many rows; a bound of cost.
 _RANGE_ROWS = 20_000
 # Most columns that the sentence names.
@@ -73,7 +65,7 @@ class RowComparison:
     verdict: str  # ALIKE, DIFFERENT, or UNCHECKED if there is nothing to compare
     n_rows: int  # number of new rows
     n_seen: int = 0  # number of rows that the model learned from
-    # The columns that differ, each with its most different event, the most different first.
+    # The columns that differ, most different first; of each only the event that differs most.
     columns: list[ColumnShift] = field(default_factory=list)
 
     @property
@@ -109,14 +101,16 @@ class RowComparison:
         return self.sentence
 
 
-def with_drift_reference(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Pipeline:
+def with_drift_reference(
+    model: Pipeline, X: Floats, missing: Mapping[str, int], defaults: Defaults = DEFAULTS
+) -> Pipeline:
     """Store in a model the ranges and event counts of the rows that it learned from.
 
     ``X`` and ``missing`` come from ``transform_counted`` of the model's preparation, for all rows,
     labelled or not. If they are for a sample of the rows only, call ``recount_reference`` later.
     """
     events = _Events(model[0])
-    ranges = events.find_ranges(X)
+    ranges = events.find_ranges(X, defaults.range_tail)
     counts = events.count(X, missing, ranges).counts
     model.drift_reference_ = DriftReference(len(X), ranges, counts)
     return model
@@ -139,7 +133,9 @@ def count_events(model: Pipeline, X: Floats, missing: Mapping[str, int]) -> Even
     return _Events(model[0]).count(X, missing, reference.ranges)
 
 
-def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
+def compare_with_reference(
+    model: Pipeline, new: EventCounts, defaults: Defaults = DEFAULTS
+) -> RowComparison:
     """Compare the event counts of new rows with the counts that the model holds as reference."""
     reference: DriftReference | None = getattr(model, "drift_reference_", None)
     if reference is None or not new.n_rows:
@@ -153,8 +149,8 @@ def compare_with_reference(model: Pipeline, new: EventCounts) -> RowComparison:
     smoothed = (reference.counts + 1) / (reference.n_rows + 1)
     p_values = binom.sf(new.counts - 1, new.n_rows, smoothed)
     # Bonferroni: a p-value is multiplied by the number of events tested.
-    is_significant = p_values * len(p_values) <= _SIGNIFICANCE
-    differs = (here - then >= _MIN_SHARE_GAINED) & is_significant
+    is_significant = p_values * len(p_values) <= defaults.drift_significance
+    differs = (here - then >= defaults.min_share_gained) & is_significant
 
     shifts: dict[str, ColumnShift] = {}
     most_grown_first = np.argsort(then - here, kind="stable")
@@ -194,15 +190,14 @@ class _Events:
                 category = feature.name.removeprefix(f"{feature.column} = ")
                 self.indicators[feature.column][category] = place
 
-    def find_ranges(self, X: Floats) -> NDArray[np.float32]:
-        """Find the range of each numeric feature, without the tails, (R, 2).
+    def find_ranges(self, X: Floats, tail: float) -> NDArray[np.float32]:
+        """Find the range of each numeric feature, (R, 2), without a share ``tail`` at either end.
 
         Of a date only the day has a range; its year, month and weekday get an infinite one.
         """
         step = max(1, len(X) // _RANGE_ROWS)
         sample = X[::step, : len(self.numeric)]
-        tails = [_TAIL_SHARE, 1 - _TAIL_SHARE]
-        ranges = np.quantile(sample, tails, axis=0).T.astype(np.float32)
+        ranges = np.quantile(sample, [tail, 1 - tail], axis=0).T.astype(np.float32)
         for number, feature in enumerate(self.numeric):
             ranged_unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
             if feature.unit != ranged_unit:
@@ -218,21 +213,24 @@ class _Events:
         """
         numbers = X[:, : len(self.numeric)]  # (n, R)
         is_outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
+        outside_counts = is_outside.sum(axis=0)
 
-        # A cell that has no indicator of its own is 0 in all indicators of its column. If a column
-        # has no indicator "(other)", such cells are the new values; if it has no "(missing)", they
-        # are the missing cells. If it has neither, they count as both.
-        n_new_values = []
+        new_value_counts = []
         n_missing = dict(missing)
-        for name, places in self.indicators.items():
+        for name, place_of in self.indicators.items():
+            n_rows_of = {}  # category -> number of rows
+            for category, place in place_of.items():
+                n_rows_of[category] = int(np.count_nonzero(X[:, place]))
+            # Cells of no category with an indicator. If new values have no indicator "(other)",
+            # they are among these; so are missing cells if they have no "(missing)". If there is
+            # neither, such a cell counts as both.
+            n_without = len(X) - sum(n_rows_of.values())
             column = self.columns[name]
-            n_of = {category: int(np.count_nonzero(X[:, k])) for category, k in places.items()}
-            n_without = len(X) - sum(n_of.values())
-            n_new_values.append(n_of["(other)"] if column.other else n_without)
-            n_missing[name] = n_of["(missing)"] if column.missing else n_without
+            new_value_counts.append(n_rows_of["(other)"] if column.other else n_without)
+            n_missing[name] = n_rows_of["(missing)"] if column.missing else n_without
 
         missing_counts = [n_missing[name] for name in self.columns]
-        counts = [*is_outside.sum(axis=0), *n_new_values, *missing_counts]
+        counts = [*outside_counts, *new_value_counts, *missing_counts]
         return EventCounts(len(X), np.array(counts, dtype=np.int64))
 
     def words(self, event: int, ranges: NDArray[np.float32]) -> tuple[str, str]:
@@ -241,13 +239,18 @@ class _Events:
             feature = self.numeric[event]
             low, high = ranges[event].tolist()
             return feature.column, _words_for_outside(feature, low, high)
-        event -= len(self.numeric)
-        if event < len(self.indicators):
-            column = self.columns[list(self.indicators)[event]]
+
+        number_of_category = event - len(self.numeric)
+        if number_of_category < len(self.indicators):
+            column = self.columns[list(self.indicators)[number_of_category]]
             if column.other:
                 return column.name, "a rare or new value"
-            return column.name, "a new value" if column.missing else "a new or missing value"
-        return list(self.columns)[event - len(self.indicators)], "missing"
+            if column.missing:
+                return column.name, "a new value"
+            return column.name, "a new or missing value"
+
+        number_of_column = number_of_category - len(self.indicators)
+        return list(self.columns)[number_of_column], "missing"
 
 
 def _words_for_outside(feature: Feature, low: float, high: float) -> str:
@@ -256,7 +259,7 @@ def _words_for_outside(feature: Feature, low: float, high: float) -> str:
     last = feature.in_units(high)
     if feature.unit == DATE:
         return f"before {day(first)} or after {day(last)}"
-    # A column may become several numbers, such as the topics of a text: name the one.
+    # A column may become several numbers, such as the topics of a text: name this one.
     part_name = feature.words.removeprefix(feature.column).strip(" :,")
     return f"{part_name} outside {_short(first)} to {_short(last)}".strip()
 

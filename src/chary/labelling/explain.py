@@ -17,22 +17,13 @@ from numpy.typing import NDArray
 
 from chary._arrays import Array, Floats, Ints, Mask
 from chary._words import visible
+from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.method.estimators import probabilities
 from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
+from chary.tables.columns import Texts
 
 Groups = Sequence[Ints]  # for each group, the numbers of its features
-
-# Only the most important columns explain single rows. With these 20, the first column that a row
-# names is the same as with all columns in 99.6 % of rows (benchmarks/results/explain.txt).
-_MAX_EXPLAINING_COLUMNS = 20
-# Background rows that each row is compared with. With 8, the first column that a row names is the
-# same as with 96 in 90 % of rows; with 4, in 85 % (benchmarks/results/explain.txt).
-_N_BACKGROUND_ROWS = 8
-# Most rows that stand for the table. A bound of cost; no stored result.
-_MAX_SAMPLE_ROWS = 2_000
-# Fewest rows among which a column is shuffled, however many columns there are. No stored result.
-_MIN_SHUFFLED_ROWS = 16
 
 # Rows that are explained between two messages of progress.
 _BATCH_ROWS = 5_000
@@ -46,16 +37,8 @@ _MIN_PROBABILITY = 1e-6
 
 # A word: a letter or digit, then at least one more letter, digit, apostrophe or hyphen.
 _WORD_PATTERN = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
-# Only the longest words of a text are left out one by one. A bound of cost; no stored result.
-_MAX_DROPPED_WORDS = 40
 # Most words of a text that are named.
 _MAX_NAMED_WORDS = 3
-# Beside the word of largest effect, a word is named if its effect is at least this share of the
-# largest. No stored result.
-_MIN_SHARE_OF_BEST_WORD = 0.5
-# Beside the group of largest effect, a group is decisive if its effect is at least this share of
-# the largest. No stored result.
-_MIN_SHARE_OF_BEST_GROUP = 0.25
 # Decimals that effects are rounded to. How rows are cut into blocks changes later decimals only.
 _DECIMALS = 4
 
@@ -85,6 +68,7 @@ class Explainer(NamedTuple):
     columns: list[str]  # the G columns that explain single rows, in the order of their features
     groups: list[Ints]  # for each of ``columns``, the numbers of its features
     background: Array  # (B, d) rows that each explained row is compared with
+    defaults: Defaults = DEFAULTS
 
     def effects(self, X: Array, codes: Ints) -> Array:
         """Measure how much each of ``columns`` speaks for the class of each row, (n, G)."""
@@ -109,8 +93,9 @@ class Explainer(NamedTuple):
         row_effects : array of shape (n, G)
             What ``effects`` returned for the rows.
         """
-        deciding = decisive(row_effects)  # (n, 3) places in ``columns``, -1: none
-        shown_by_place: dict[int, list[str]] = {}  # the texts of all rows, by column
+        deciding = decisive(row_effects, defaults=self.defaults)  # (n, 3) in ``columns``; -1: none
+        # For each column that decides a row: what to show of its cells, one text for each row.
+        shown_by_place: dict[int, list[str]] = {}
         for place in np.unique(deciding[deciding >= 0]).tolist():
             rows = np.flatnonzero((deciding == place).any(axis=1))
             shown_by_place[place] = self._shown_cells(place, X, codes, frame, rows)
@@ -132,8 +117,8 @@ class Explainer(NamedTuple):
     ) -> list[str]:
         """Write the cells of column ``place`` for a person, one for each row of X (n, d).
 
-        Of a long text only the deciding words are written. They are found in ``rows`` alone, the
-        rows that the column decides.
+        Of free text only the deciding words are written, and only in ``rows``, the rows that the
+        column decides.
         """
         name = self.columns[place]
         # A column that comes from a file beside the table is not in the frame.
@@ -141,7 +126,7 @@ class Explainer(NamedTuple):
             return [name] * frame.height
         shown = shown_cells(frame[name]).to_list()
         kinds = {column.name: column.kind for column in self.preparation.columns_}
-        if kinds[name] != "words":
+        if kinds[name] != Texts.name:
             return shown
 
         texts = frame[name].gather(rows)
@@ -159,30 +144,35 @@ class Explainer(NamedTuple):
         ``cells`` are the texts of column ``place``, one for each row of X (n, d). Each long word
         of a text is left out in turn; its effect is how far the log-odds of the class then fall.
         """
-        words_of_cells = cells.cast(pl.String).str.extract_all(_WORD_PATTERN).to_list()
-        named: list[list[str]] = [[] for _ in words_of_cells]
-        # By row; a row without words, or without a text, is not among them.
-        words_of = {row: words for row, words in enumerate(words_of_cells) if words}
-        if not words_of:
+        words_by_row = cells.cast(pl.String).str.extract_all(_WORD_PATTERN).to_list()
+        named: list[list[str]] = [[] for _ in words_by_row]
+        # A row whose cell is missing, or holds no word, names none.
+        rows = [row for row, words in enumerate(words_by_row) if words]
+        if not rows:
             return named
-        droppable = {row: _longest_words(words) for row, words in words_of.items()}
+        candidates = {
+            row: _longest_words(words_by_row[row], self.defaults.words_left_out) for row in rows
+        }
 
-        # First every whole text, then, row by row, the text without each of its words.
-        rows = list(words_of)
-        texts = [" ".join(words) for words in words_of.values()]
-        for row, words in words_of.items():
-            for dropped in droppable[row]:
-                rows.append(row)
-                texts.append(" ".join(word for word in words if word.lower() != dropped))
-        changed = self._with_texts(place, X[rows], pl.DataFrame({cells.name: texts}))
-        odds = _log_odds(probabilities(self.classifier, changed), codes[rows])
+        # All texts are predicted together: first the whole text of each row, then, row by row, the
+        # text without each candidate.
+        row_of_text = list(rows)
+        texts = [" ".join(words_by_row[row]) for row in rows]
+        for row in rows:
+            for candidate in candidates[row]:
+                other_words = [word for word in words_by_row[row] if word.lower() != candidate]
+                row_of_text.append(row)
+                texts.append(" ".join(other_words))
+        features = self._with_texts(place, X[row_of_text], pl.DataFrame({cells.name: texts}))
+        odds = _log_odds(probabilities(self.classifier, features), codes[row_of_text])
 
-        n_whole = len(words_of)
-        n_dropped = [len(words) for words in droppable.values()]
-        word_effects = np.repeat(odds[:n_whole], n_dropped) - odds[n_whole:]
-        effects_of_rows = np.split(np.round(word_effects, _DECIMALS), np.cumsum(n_dropped)[:-1])
-        for row, effects_of_row in zip(words_of, effects_of_rows, strict=True):
-            named[row] = _name_best(list(droppable[row].values()), effects_of_row)
+        end = len(rows)  # the odds of the whole texts end here
+        for number, row in enumerate(rows):
+            start = end
+            end = start + len(candidates[row])
+            word_effects = np.round(odds[number] - odds[start:end], _DECIMALS)
+            words = list(candidates[row].values())
+            named[row] = _name_best(words, word_effects, self.defaults.decisive_word_share)
         return named
 
     def _with_texts(self, place: int, X: Array, texts: pl.DataFrame) -> Array:
@@ -198,26 +188,28 @@ class Explainer(NamedTuple):
         return X
 
 
-def _longest_words(words: Sequence[str]) -> dict[str, str]:
-    """Choose the longest different words, each as it is first written, in text order.
+def _longest_words(words: Sequence[str], n_most: int) -> dict[str, str]:
+    """Choose the longest different words, in text order: in small letters -> as first written.
 
-    >>> _longest_words(["Good", "good", "wine"])
+    >>> _longest_words(["Good", "good", "wine", "in"], 2)
     {'good': 'Good', 'wine': 'wine'}
     """
     first_written: dict[str, str] = {}
     for word in words:
         first_written.setdefault(word.lower(), word)
-    longest = set(sorted(first_written, key=len, reverse=True)[:_MAX_DROPPED_WORDS])
+    longest = set(sorted(first_written, key=len, reverse=True)[:n_most])
     return {key: word for key, word in first_written.items() if key in longest}
 
 
-def _name_best(words: Sequence[str], word_effects: Floats) -> list[str]:
+def _name_best(words: Sequence[str], word_effects: Floats, least_share: float) -> list[str]:
     """Name up to three words of the largest effects, in quotes.
 
-    >>> _name_best(["dull", "good", "fine"], np.array([0.1, 2.0, 1.0]))
+    The effect of each is above zero, and at least ``least_share`` of the largest.
+
+    >>> _name_best(["dull", "good", "fine"], np.array([0.1, 2.0, 1.0]), 0.5)
     ['"good"', '"fine"']
     """
-    least_effect = _MIN_SHARE_OF_BEST_WORD * word_effects.max()
+    least_effect = least_share * word_effects.max()
     names = []
     for best in np.argsort(-word_effects, kind="stable")[:_MAX_NAMED_WORDS]:
         if word_effects[best] > 0 and word_effects[best] >= least_effect:
@@ -230,6 +222,7 @@ def explainer(
     preparation: TablePreparation,
     X: Array,
     rows: Ints | None = None,
+    defaults: Defaults = DEFAULTS,
 ) -> Explainer:
     """Make an explainer: measure how much each column matters, and choose the background rows.
 
@@ -237,11 +230,11 @@ def explainer(
     order of rows or columns.
     """
     names, groups = column_groups(preparation)
-    sample = X[spread_rows(X, _MAX_SAMPLE_ROWS, rows)]
-    change, n_rows = importance(classifier, sample, groups)
+    sample = X[spread_rows(X, defaults.importance_rows, rows)]
+    change, n_rows = importance(classifier, sample, groups, defaults)
     by_importance = np.argsort(-change, kind="stable")  # places of columns
     # Sorted again, so that the columns are in the order of their features.
-    explaining = np.sort(by_importance[:_MAX_EXPLAINING_COLUMNS])
+    explaining = np.sort(by_importance[: defaults.explaining_columns])
     return Explainer(
         classifier=classifier,
         preparation=preparation,
@@ -249,7 +242,8 @@ def explainer(
         n_rows=n_rows,
         columns=[names[k] for k in explaining],
         groups=[groups[k] for k in explaining],
-        background=sample[spread_rows(sample, _N_BACKGROUND_ROWS)],
+        background=sample[spread_rows(sample, defaults.background_rows)],
+        defaults=defaults,
     )
 
 
@@ -323,8 +317,8 @@ def _effects_of_block(
     model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups
 ) -> Floats:
     """Compute ``effects`` for a block of rows, (n, G), not rounded."""
-    # The t changes x[g <- b], each as the numbers of x, b and g. A group that is the same in both
-    # rows is not among them: it would add 0 to the mean.
+    # There are t changes x[g <- b]: number i puts group[i] of background row donor[i] into row
+    # row[i]. If x and b have the same g, the change would add 0 to the mean, so it is left out.
     row, donor, group = np.nonzero(_differs(X[:, None], background, groups))  # (t,) each
     probs, changed_probs = _predict_changed(
         model, X, donors=background, groups=groups, row=row, group=group, donor=donor
@@ -336,11 +330,11 @@ def _effects_of_block(
     return total / len(background)
 
 
-def decisive(row_effects: Floats, most: int = 3) -> Ints:
+def decisive(row_effects: Floats, most: int = 3, defaults: Defaults = DEFAULTS) -> Ints:
     """Find the groups that speak most for the class of each row, (n, most); -1: no group.
 
-    A group is decisive if its effect is above zero and at least a quarter of the row's largest
-    effect. If effects are equal, the first group comes first.
+    A group is decisive if its effect is above zero and at least ``decisive_share`` of the row's
+    largest effect. If effects are equal, the first group comes first.
 
     >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
     array([[ 1,  2,  3],
@@ -348,13 +342,13 @@ def decisive(row_effects: Floats, most: int = 3) -> Ints:
     """
     order = np.argsort(-row_effects, axis=1, kind="stable")[:, :most]
     sorted_effects = np.take_along_axis(row_effects, order, axis=1)  # (n, most), largest first
-    least_effects = _MIN_SHARE_OF_BEST_GROUP * sorted_effects[:, :1]  # (n, 1)
+    least_effects = defaults.decisive_share * sorted_effects[:, :1]  # (n, 1)
     is_decisive = (sorted_effects > 0) & (sorted_effects >= least_effects)
     return np.where(is_decisive, order, -1)
 
 
 def importance(
-    model: Any, X: Floats, groups: Groups, most_predictions: int = 2**13
+    model: Any, X: Floats, groups: Groups, defaults: Defaults = DEFAULTS
 ) -> tuple[Floats, int]:
     """Measure how much predictions change if each group is shuffled among the rows.
 
@@ -366,14 +360,14 @@ def importance(
     change : array of shape (G,)
         The mean change over the rows, by group.
     n_rows : int
-        The number of rows it was measured on: as many as give ``most_predictions`` changed rows,
-        but at least 16, chosen by ``spread_rows``.
+        The number of rows it was measured on: as many as give ``importance_predictions`` changed
+        rows, but at least ``min_shuffled_rows``, chosen by ``spread_rows``.
     """
-    n_rows = max(_MIN_SHUFFLED_ROWS, most_predictions // len(groups))
+    n_rows = max(defaults.min_shuffled_rows, defaults.importance_predictions // len(groups))
     sample = X[spread_rows(X, n_rows)]
     n = len(sample)
-    # Row i takes its group from row i + n/2, counted round the end. No random shuffle: the order of
-    # the sample is already random, and so every row gets another row's group.
+    # Row i takes its group from row i + n/2, and the second half from the first. The order of the
+    # sample is already random, so this shuffles, and no row gets its own group.
     donors = np.roll(sample, -(n // 2), axis=0)
     row, group = np.nonzero(_differs(sample, donors, groups))  # (t,) each
     probs, changed_probs = _predict_changed(
@@ -422,15 +416,17 @@ def _predict_changed(
     Changed row i is row ``row[i]`` of X, but with the features of group ``group[i]`` taken from row
     ``donor[i]`` of ``donors``.
     """
-    # A group without features is added. It is "changed" in the rows of X, which so stay as they
-    # are: they are put before the changed rows, and predicted together with them.
+    # The rows of X come first, as changes of an empty group, number G, so that they stay as they
+    # are and are predicted together with the changed rows.
     is_in_group = np.zeros((len(groups) + 1, X.shape[1]), dtype=bool)  # (G + 1, d)
     for number, features in enumerate(groups):
         is_in_group[number, features] = True
     n = len(X)
+    empty_group = np.full(n, len(groups))
+    any_donor = np.zeros(n, dtype=np.intp)
     row = np.concatenate([np.arange(n), row])  # (n + t,)
-    group = np.concatenate([np.full(n, len(groups)), group])
-    donor = np.concatenate([np.zeros(n, dtype=np.intp), donor])
+    group = np.concatenate([empty_group, group])
+    donor = np.concatenate([any_donor, donor])
 
     blocks = []
     for block in _blocks_of_rows(len(row), X.shape[1], _MAX_PREDICTED_NUMBERS):
@@ -463,7 +459,8 @@ def _hash_rows(X: Array) -> NDArray[np.uint64]:
         sums[block] = (bits[block] * factors).sum(axis=1)
     # Every bit should depend on all bits of the sum: the shift mixes high bits into low ones, the
     # multiplication low bits into high ones (a step of the generator SplitMix64).
-    return (sums ^ (sums >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = sums ^ (sums >> np.uint64(29))
+    return mixed * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def _blocks_of_rows(n_rows: int, numbers_per_row: int, max_numbers: int) -> Iterator[slice]:

@@ -217,7 +217,7 @@ def learn(
         classifier.class_prior = options.class_prior
         classifier.class_prior_ = told.shares
     pipeline = Pipeline([("prepare", prepared.preparation), ("classify", classifier)])
-    model = with_drift_reference(pipeline, X, prepared.n_missing)
+    model = with_drift_reference(pipeline, X, prepared.n_missing, defaults)
 
     step("Finding what decides the labels")
     fit = Fit(
@@ -238,7 +238,7 @@ def learn(
         ),
         guesses=guesses,
         explainer=explainer(
-            classifier, prepared.preparation, X, np.flatnonzero(~all_labels.labeled)
+            classifier, prepared.preparation, X, np.flatnonzero(~all_labels.labeled), defaults
         ),
         notes=notes,
     )
