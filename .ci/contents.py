@@ -23,10 +23,27 @@ NEEDED = {
     "chary/tables/no_answer.txt",
 }
 IN_SOURCE = {
-    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "PKG-INFO",
-    "README.md", "SECURITY.md", "constraints.txt", "pyproject.toml", "recipe/recipe.yaml",
-    "tests/conftest.py", ".ci/contents.py", ".ci/lowest.py", ".ci/run",
-}  # fmt: skip
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "PKG-INFO",
+    "README.md",
+    "SECURITY.md",
+    "constraints.txt",
+    "pyproject.toml",
+    "recipe/recipe.yaml",
+    "tests/conftest.py",
+    ".ci/contents.py",
+    ".ci/first_steps.py",
+    ".ci/lowest.py",
+    ".ci/pythons.py",
+    ".ci/readme_of_package.py",
+    ".ci/release.py",
+    ".ci/run",
+}
 # What runs leave behind, and data that is not ours to publish.
 NEVER = (
     "__pycache__",

@@ -27,6 +27,7 @@ def elsewhere(monkeypatch):
     for module, name in LACKING:
         monkeypatch.delattr(module, name, raising=False)
     monkeypatch.setattr(memory, "_GROUP", Path("/nowhere"))
+    monkeypatch.setattr(memory, "_PROC", Path("/nowhere"))
     monkeypatch.setattr(_threads, "Path", lambda path: Path("/nowhere"))
 
 

@@ -13,6 +13,7 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code_of_conduct.md",
     "SECURITY.md": "security.md",
     "examples": "gallery/index.rst",
 }

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from chary.method.self_training import SelfTrainingClassifier
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "Curriculum",
     "DiverseEnsembleClassifier",

@@ -7,21 +7,28 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import chary
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 CONTENTS = runpy.run_path(str(ROOT / ".ci/contents.py"))
 LOWEST = runpy.run_path(str(ROOT / ".ci/lowest.py"))
+RELEASE = runpy.run_path(str(ROOT / ".ci/release.py"))
+WORKFLOWS = {
+    path.name: yaml.safe_load(path.read_text())
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml"))
+}
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 RECIPE = yaml.safe_load((ROOT / "recipe/recipe.yaml").read_text())
 
 
 def test_the_version_stands_in_one_place_and_is_the_same_everywhere():
     assert "version" not in PROJECT
-    assert PROJECT["dynamic"] == ["version"]
+    assert "version" in PROJECT["dynamic"]
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", chary.__version__)
     done = subprocess.run(
         [sys.executable, "-m", "chary", "--version"], capture_output=True, text=True, check=True
@@ -48,16 +55,16 @@ def test_the_pythons_that_are_named_are_those_that_are_required_and_tried():
     ]
     assert named == ["3.11", "3.12", "3.13", "3.14"]
     assert PROJECT["requires-python"] == f">={named[0]}" == f">={RECIPE['context']['python_min']}"
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    assert settings["ruff"]["target-version"] == "py311"
-    assert settings["mypy"]["python_version"] == named[0]
-    workflow = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())
-    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert SETTINGS["tool"]["ruff"]["target-version"] == "py311"
+    assert SETTINGS["tool"]["mypy"]["python_version"] == named[0]
+    assert WORKFLOWS["test.yml"]["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert runpy.run_path(str(ROOT / ".ci/pythons.py"))["supported"]() == named
 
 
 def test_the_recipe_needs_what_the_package_needs():
     """But for the names, which are those of conda-forge; of these packages they are the same."""
-    needed = sorted(text.replace(">=", " >=") for text in PROJECT["dependencies"])
+    # One recipe for all systems names what some of them need, too.
+    needed = sorted(text.split(";")[0].replace(">=", " >=") for text in PROJECT["dependencies"])
     assert RECIPE["requirements"]["run"] == ["python >=${{ python_min }}", *needed]
     assert RECIPE["build"]["python"]["entry_points"] == [
         f"{name} = {place}" for name, place in PROJECT["scripts"].items()
@@ -66,14 +73,77 @@ def test_the_recipe_needs_what_the_package_needs():
     assert RECIPE["about"]["summary"] == PROJECT["description"]
 
 
+def test_users_see_the_extras_that_they_need_and_no_others():
+    assert sorted(PROJECT["optional-dependencies"]) == ["dask", "excel", "plots", "torch"]
+    told = (ROOT / "docs/index.md").read_text()
+    assert all(f"`{extra}`" in told for extra in PROJECT["optional-dependencies"])
+
+
+# ---------------------------------------------------------------- what is published, and how
+
+
+def test_a_release_without_address_date_or_its_tag_is_refused(tmp_path):
+    for name in ("pyproject.toml", "CHANGELOG.md", "src/chary/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    version = chary.__version__
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text(f"# Changelog\n\n## {version} (2027-01-31)\n")
+    settings = (tmp_path / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(settings.replace("chary.invalid", "example.org"))
+    assert RELEASE["missing"](f"v{version}", tmp_path) == []
+    assert RELEASE["missing"]("v9", tmp_path) == [f"The tag is v9, the version v{version}."]
+    (tmp_path / "pyproject.toml").write_text(settings.replace("example.org", "chary.invalid"))
+    assert "no address yet for" in RELEASE["missing"](f"v{version}", tmp_path)[0]
+    changelog.write_text(f"# Changelog\n\n## {version} (unreleased)\n")
+    assert "CHANGELOG.md has no line" in RELEASE["missing"](f"v{version}", tmp_path)[0]
+
+
+def test_the_package_index_shows_no_link_to_a_file_beside_the_readme():
+    pytest.importorskip("hatchling")
+    hook = runpy.run_path(str(ROOT / ".ci/readme_of_package.py"))
+    text = hook["with_addresses"]((ROOT / "README.md").read_text(), "https://a.b/c", "v1")
+    targets = re.findall(r"\]\(([^)]+)\)|(?:src|srcset|href)=\"([^\"]+)", text)
+    assert len(targets) > 5
+    for target in (link or picture for link, picture in targets):
+        assert target.startswith(("https://", "#")), target
+        path = re.sub(r"https://a.b/c/(blob|raw)/v1/|#.*", "", target)
+        assert path.startswith("https://") or (ROOT / path).exists(), target
+
+
+def steps_of(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_actions_of_others_are_named_by_digest_and_release(name):
+    text = (ROOT / ".github/workflows" / name).read_text()
+    used = re.findall(r"uses: (.*)", text)
+    assert all(re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", one) for one in used)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_jobs_run_what_the_makefile_has_and_may_write_nothing_unasked(name):
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+    targets = set(re.findall(r"^([a-z]+(?: [a-z]+)*):", (ROOT / "Makefile").read_text(), re.M))
+    targets = {target for line in targets for target in line.split()}
+    for step in steps_of(WORKFLOWS[name]):
+        for target in re.findall(r"^make (\w+)", step.get("run", ""), re.M):
+            assert target in targets
+
+
 # ---------------------------------------------------------------- the lowest versions
 
 
 def test_the_lowest_versions_are_those_that_are_stated():
-    lines = LOWEST["lowest"](["excel"]).splitlines()
+    lines = LOWEST["lowest"](["excel", "test-core"]).splitlines()
     lowest = dict(line.split("==") for line in lines if ";" not in line)
-    for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["excel"]]:
-        name, version = text.split(">=")
+    for text in [
+        *PROJECT["dependencies"],
+        *PROJECT["optional-dependencies"]["excel"],
+        *SETTINGS["dependency-groups"]["test-core"],
+    ]:
+        name, version = text.split(";")[0].split(">=")
         assert lowest[name] == version
     assert "dask" not in lowest
     assert any(line.startswith("joblib==") for line in lines), "what is not stated is pinned"

@@ -3,6 +3,7 @@
 import datetime as dt
 import pickle
 from datetime import date, datetime
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -232,6 +233,16 @@ def test_free_memory_counts_what_files_only_borrow(tmp_path, monkeypatch):
     assert free_memory() == 400_000
     (tmp_path / "memory.max").write_text("max\n")
     assert free_memory() > 1 << 20
+
+
+def test_linux_tells_what_psutil_tells(monkeypatch):
+    psutil = pytest.importorskip("psutil")
+    if not Path("/proc/meminfo").exists():
+        pytest.skip("/proc is a part of Linux")
+    monkeypatch.setattr(memory, "_GROUP", Path("/nowhere"))
+    assert free_memory() == pytest.approx(psutil.virtual_memory().available, rel=0.05)
+    used = psutil.Process().memory_info()
+    assert memory.resident_bytes() == pytest.approx(used.rss - used.shared, rel=0.05)
 
 
 def test_what_cells_take_is_told_by_what_they_hold_not_by_how_they_are_kept():

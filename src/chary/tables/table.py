@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -523,15 +524,14 @@ def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -
 # Bytes of memory needed for each byte of cells. Equal cells of a column with a dictionary share
 # their bytes, but only until the column is converted.
 _GROWTH = 3
-# Where Linux tells the limits of a container.
+# Where Linux tells what it and each program uses, and the limits of a container.
+_PROC = Path("/proc")
 _GROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
     """Return the bytes that are free on this machine or in this container."""
-    import psutil
-
-    free_on_machine = int(psutil.virtual_memory().available)
+    free_on_machine = _free_on_machine()
     free_in_container = free_on_machine
     with suppress(OSError, ValueError, StopIteration):
         used = int((_GROUP / "memory.current").read_text(encoding="ascii"))
@@ -544,12 +544,31 @@ def free_memory() -> int:
     return max(0, min(free_on_machine, free_in_container))
 
 
+def _free_on_machine() -> int:
+    """Return the bytes that a new program could take on this machine."""
+    try:
+        lines = (_PROC / "meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        import psutil  # a requirement on systems other than Linux
+
+        return int(psutil.virtual_memory().available)
+    available = next(line for line in lines if line.startswith("MemAvailable:"))
+    n_kibibytes = int(available.split()[1])
+    return n_kibibytes << 10
+
+
 def resident_bytes() -> int:
     """Return the bytes of memory of this process, if possible without shared files."""
-    import psutil
+    try:
+        pages = (_PROC / "self/statm").read_text(encoding="ascii").split()
+    except OSError:
+        import psutil
 
-    info = psutil.Process().memory_info()
-    return int(info.rss - getattr(info, "shared", 0))
+        info = psutil.Process().memory_info()
+        return int(info.rss - getattr(info, "shared", 0))
+    n_resident = int(pages[1])
+    n_shared = int(pages[2])
+    return (n_resident - n_shared) * os.sysconf("SC_PAGE_SIZE")
 
 
 def refuse_large(frame: pl.DataFrame, name: str) -> None:
