@@ -10,11 +10,12 @@ from sklearn.utils import assert_all_finite, column_or_1d
 
 from chary._arrays import Array, Ints, Mask
 
-# What NumPy makes of a missing value or of -1 when it meets text: np.array(["cat", -1]) holds "-1".
+# These texts may stand for a missing value or for -1, because NumPy turns both into text if they
+# stand beside text: np.array(["cat", -1]) holds "cat" and "-1".
 _SUSPECT_TEXTS = ("", "-1", "nan")
-# NumPy's kinds of dtype for numbers: signed integers, unsigned integers, floats.
+# NumPy has these kinds of dtype for numbers: signed integers, unsigned integers and floats.
 _NUMBER_KINDS = "iuf"
-# Kinds that class labels can have: numbers, booleans and text.
+# Class labels can have these kinds of dtype: numbers, booleans and text.
 _LABEL_KINDS = "iufbU"
 
 
@@ -27,7 +28,7 @@ class Labels(NamedTuple):
 
     @property
     def rows_to_predict(self) -> Ints:
-        """Numbers of the unlabelled rows, or of all if each has a label."""
+        """Numbers of the unlabelled rows, or of all rows if every row has a label."""
         unlabeled_rows = np.flatnonzero(~self.labeled)
         if len(unlabeled_rows) == 0:
             return np.arange(len(self.codes))
@@ -57,9 +58,11 @@ def is_missing(value: Any) -> bool:
     """
     if value is None or type(value).__name__ == "NAType":
         return True
+    # NaN and NaT are the only single values that differ from themselves.
     differs_from_itself = value != value
-    # An array is a value, whatever it holds.
-    return np.ndim(differs_from_itself) == 0 and bool(differs_from_itself)
+    is_array = np.ndim(differs_from_itself) > 0
+    # An array is not missing, whatever it holds.
+    return not is_array and bool(differs_from_itself)
 
 
 def encode(y: Labels | ArrayLike, *, unlabeled: Any = -1) -> Labels:
@@ -127,24 +130,38 @@ def decode(codes: Ints, classes: Array, *, unlabeled: Any = -1) -> Array:
 
 
 def drop_empty_classes(labels: Labels) -> Labels:
-    """Drop the classes that no row has."""
-    has_rows = labels.class_counts > 0
+    """Drop the classes that no row has, and count the codes of the others anew.
+
+    Here no row is of class "b", so the code of "c" falls from 2 to 1:
+
+    >>> codes = np.array([0, 2, -1])
+    >>> drop_empty_classes(Labels(np.array(["a", "b", "c"]), codes, codes >= 0)).codes
+    array([ 0,  1, -1])
+    """
+    has_rows = labels.class_counts > 0  # (C,)
     if has_rows.all():
         return labels
-    # The code -1 of unlabelled rows picks the last entry, so it stays -1.
-    new_codes = np.append(np.cumsum(has_rows) - 1, -1)
-    return Labels(labels.classes[has_rows], new_codes[labels.codes], labels.labeled)
+    # The new code of a class is the number of classes before it that have rows.
+    new_code_of_class = np.cumsum(has_rows) - 1  # (C,)
+    # An unlabelled row has the code -1, which picks the last entry: it must be -1, too.
+    new_code_of_code = np.append(new_code_of_class, -1)  # (C + 1,)
+    return Labels(labels.classes[has_rows], new_code_of_code[labels.codes], labels.labeled)
 
 
 def _encode_values(y: ArrayLike, unlabeled: Any) -> Labels:
-    """Encode a target that is not encoded yet."""
-    values, labeled = _split_missing(y)
+    """Encode a target that is not encoded yet.
+
+    ``labeled`` has an entry for each of the n rows, and ``values`` one for each labelled row alone.
+    """
+    values, labeled = _split_missing(y)  # (number of rows that are not missing,) and (n,)
     if unlabeled is not None:
-        is_label = ~_equals(values, unlabeled)
-        labeled[labeled] = is_label
-        values = values[is_label]
+        is_marker = _equals(values, unlabeled)
+        rows_of_values = np.flatnonzero(labeled)
+        labeled[rows_of_values[is_marker]] = False
+        values = values[~is_marker]
     values = _natural_type(values)
 
+    # Labels must be classes: neither fractions nor texts that may stand for "unlabelled".
     if values.dtype.kind == "f":
         assert_all_finite(values, input_name="y")
         fractions = values[values != np.floor(values)]
@@ -168,9 +185,10 @@ def _encode_values(y: ArrayLike, unlabeled: Any) -> Labels:
 
 
 def _split_missing(y: Any) -> tuple[Array, Mask]:
-    """Return the values that are not missing, and the mask of their rows."""
-    # A column of pandas or polars keeps its integers whole; NumPy alone would turn ["a", nan] into
-    # text.
+    """Return the values that are not missing, and the mask (n,) of the rows that have them."""
+    # Lists, and columns of pandas (``isna``) and polars (``is_null``), are copied value by value.
+    # NumPy's own conversion would turn the NaN of ["a", nan] into text, and integers beside missing
+    # values into floats.
     is_column = (hasattr(y, "isna") or hasattr(y, "is_null")) and getattr(y, "ndim", 1) == 1
     if is_column or isinstance(y, (list, tuple)):
         y = np.fromiter(y, dtype=object, count=len(y))
@@ -186,14 +204,20 @@ def _split_missing(y: Any) -> tuple[Array, Mask]:
 
 
 def _equals(values: Array, marker: Any) -> Mask:
-    """Compare values with the marker; text never equals a number."""
-    if values.dtype.kind != "O" and (values.dtype.kind == "U") != isinstance(marker, str):
-        return np.zeros(values.shape, dtype=bool)
+    """Compare each value with the marker; text never equals a number."""
+    if values.dtype.kind != "O":
+        is_text = values.dtype.kind == "U"
+        if is_text != isinstance(marker, str):
+            return np.zeros(values.shape, dtype=bool)
     return np.asarray(values == marker, dtype=bool)
 
 
 def _natural_type(values: Array) -> Array:
-    """Convert Python objects to integers, floats, booleans or text."""
+    """Convert Python objects to integers, floats, booleans or text.
+
+    >>> _natural_type(np.array([1, 2], dtype=object)).dtype.kind
+    'i'
+    """
     if values.dtype.kind in _LABEL_KINDS or not values.size:
         return values
 
