@@ -20,31 +20,33 @@ from chary._sklearn import Interval, StrOptions
 
 Indices = Ints
 
-# Constraints on parameters.
+# A parameter that is a share must be above 0 and at most 1.
 _SHARE = Interval(Real, 0, 1, closed="right")
+# A parameter that is a count must be a whole number of at least 1.
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class Round(NamedTuple):
     """What a policy sees of one round: a pool of n unlabelled rows, C classes."""
 
-    #: (n,) one number per row, high is confident
+    #: (n,) the confidence in the predicted class of each row; the higher, the surer
     confidence: Array
-    #: (n, C) one number per row and class: softmax, class-wise T-similarity
+    #: (n, C) the confidence in each class, such as softmax or class-wise T-similarity
     class_confidence: Array
-    #: (n,) class that the prediction head gives the row
+    #: (n,) the class that the prediction head gives each row, as a place in ``model.classes_``
     prediction: Ints
-    #: (n, C) estimate of the class probabilities
+    #: (n, C) an estimate of the class probabilities
     posterior: Array
-    #: t = 1, 2, ...
+    #: the number of the round: 1, 2, ...
     number: int
     #: the classifier of this round, fitted
     model: Any = None
-    #: (N, ...) all rows that take part, as they were given to ``fit``
+    #: (N, ...) all rows that take part, labelled or not, as they were given to ``fit``
     X: Any = None
-    #: (N,) index into ``model.classes_`` for each of them, given or accepted; -1 without a label
+    #: (N,) the label of each row of ``X``, given or accepted, as a place in ``model.classes_``;
+    #: -1 for a row without a label
     labels: Ints | None = None
-    #: (n,) numbers of the pool's rows in ``X``
+    #: (n,) where in ``X`` each row of the pool stands: pool row i is ``X[rows[i]]``
     rows: Ints | None = None
 
 
@@ -53,7 +55,8 @@ class Decision(NamedTuple):
 
     #: (n,) a boolean for each row of the pool
     accepted: Mask
-    #: for the history: the threshold or the thresholds (C,), the share, the bound
+    #: what the policy decided by, for the history: one threshold or one for each class (C,), the
+    #: share of rows, or the bound, by name
     used: dict[str, Any]
 
 
@@ -61,8 +64,9 @@ class Policy(Protocol):
     """Anything with ``accept`` can be the policy of a self-training loop.
 
     Two attributes are optional. With ``rescore = True`` each round scores the whole pool anew and
-    may withdraw labels. With ``posterior = "initial"`` the rounds hold the class probabilities of
-    the first model in place of the present one's.
+    may withdraw labels that an earlier round accepted. With ``posterior = "initial"``, the field
+    ``posterior`` of every ``Round`` comes from the first model, which has learned from the given
+    labels alone, and not from the model of the round.
     """
 
     def accept(self, round: Round) -> Decision | Mask:
@@ -129,7 +133,7 @@ class KBest(_Checked):
         k = min(self.k, len(confidence))
         threshold = math.inf
         if k > 0:
-            threshold = float(np.partition(confidence, -k)[-k])
+            threshold = float(_kth_largest(confidence, k))
         return Decision(confidence >= threshold, {"threshold": threshold})
 
 
@@ -171,9 +175,11 @@ class Curriculum(_Checked):
 class RisingShare(_Checked):
     """Accept the most confident rows of each predicted class, a rising share of them.
 
-    Round t = 1, ..., n_rounds takes the share first + (last - first) * (t - 1) / (n_rounds - 1) of
-    each predicted class, later rounds the share ``last``. Of the n_c rows of a class, the
-    max(1, floor(share * n_c)) most confident are accepted, and all rows tied with the last of them.
+    The share rises in equal steps from ``first`` in round 1 to ``last`` in round ``n_rounds``, and
+    then stays there. By default rounds 1 to 5 take 20 %, 35 %, 50 %, 65 % and 80 %: round t takes
+    first + (last - first) * (t - 1) / (n_rounds - 1). Of the n_c rows that are predicted as class
+    c, the max(1, floor(share * n_c)) most confident ones are accepted, and all rows tied with the
+    last of them: with 20 %, 3 of 17 rows.
 
     Parameters
     ----------
@@ -183,8 +189,9 @@ class RisingShare(_Checked):
     rescore : bool, default=True
         Score the whole pool anew each round, so that early mistakes can be taken back.
     max_rows : int >= 1, default=None
-        Most rows to accept. If there are more, rows evenly spaced in the ranking of each class are
-        accepted, at least one of each class. It bounds the cost of the fits. None: no limit.
+        About this many rows are accepted at most, to bound the cost of the fits. If there are more,
+        every class is thinned out in proportion, down to one row at least: its rows are ranked by
+        confidence, and rows evenly spaced in this ranking are accepted. None: no limit.
     """
 
     first: float = 0.2
@@ -210,16 +217,23 @@ class RisingShare(_Checked):
 
     def accept(self, round: Round) -> Decision:
         """Accept this round's share of each predicted class, the most confident rows."""
-        progress = min(1.0, (round.number - 1) / max(1, self.n_rounds - 1))
+        n_steps = max(1, self.n_rounds - 1)  # from ``first`` to ``last``
+        progress = min(1.0, (round.number - 1) / n_steps)
         share = float((1 - progress) * self.first + progress * self.last)
-        thresholds = np.full(round.class_confidence.shape[1], np.inf)  # (C,)
-        for c in np.unique(round.prediction):
-            confidence = round.confidence[round.prediction == c]  # (n_c,)
-            # In floats 0.29 * 100 is a little below 29, and should count as 29.
-            n_accepted = max(1, math.floor(share * len(confidence) + 1e-9))
-            thresholds[c] = np.partition(confidence, -n_accepted)[-n_accepted]
 
-        accepted = round.confidence >= thresholds[round.prediction]
+        # The threshold of a class is the confidence of its last accepted row. It stays infinite for
+        # a class that no row is predicted as.
+        n_classes = round.class_confidence.shape[1]
+        thresholds = np.full(n_classes, np.inf)  # (C,)
+        for c in np.unique(round.prediction):
+            is_predicted = round.prediction == c
+            confidence_of_class = round.confidence[is_predicted]  # (n_c,)
+            # In floats 0.29 * 100 is a little below 29, and should count as 29.
+            n_accepted = max(1, math.floor(share * len(confidence_of_class) + 1e-9))
+            thresholds[c] = _kth_largest(confidence_of_class, n_accepted)
+
+        threshold_of_row = thresholds[round.prediction]  # (n,)
+        accepted = round.confidence >= threshold_of_row
         if self.max_rows is not None:
             accepted = _thin_out(accepted, round, self.max_rows)
         return Decision(accepted, {"share": share, "thresholds": thresholds})
@@ -294,41 +308,64 @@ class TransductiveBound(_Checked):
         posterior = _unit_columns("posterior", round.posterior)  # (C, n)
         n_classes, n_rows = votes.shape
 
-        # Two meanings of yhat, which differ if the index is "mixed".
-        prediction = np.asarray(round.prediction)
-        most_confident = votes.argmax(axis=0)
-        class_in_bound = most_confident if self.index == "confidence" else prediction
-        class_of_threshold = prediction if self.index == "prediction" else most_confident
+        # yhat has two uses: the bound counts each row as ``class_in_bound``, and the row has to
+        # reach the threshold of ``class_of_threshold``. They differ only if the index is "mixed".
+        prediction = np.asarray(round.prediction)  # (n,)
+        most_confident = votes.argmax(axis=0)  # (n,)
+        if self.index == "prediction":
+            class_in_bound = prediction
+            class_of_threshold = prediction
+        elif self.index == "confidence":
+            class_in_bound = most_confident
+            class_of_threshold = most_confident
+        else:
+            class_in_bound = prediction
+            class_of_threshold = most_confident
 
-        thresholds = np.empty(n_classes)
-        bounds = np.empty(n_classes)
+        thresholds = np.empty(n_classes)  # theta_j
+        bounds = np.empty(n_classes)  # N_j(theta_j)
         for j in range(n_classes):
-            thresholds[j], bounds[j] = _best_threshold(
-                j, votes[j], posterior, is_predicted=class_in_bound == j
-            )
-        votes_of_class = votes[class_of_threshold, np.arange(n_rows)]
-        accepted = votes_of_class >= thresholds[class_of_threshold]
+            is_predicted = class_in_bound == j  # (n,)
+            thresholds[j], bounds[j] = _best_threshold(j, votes[j], posterior, is_predicted)
+
+        vote_of_row = votes[class_of_threshold, np.arange(n_rows)]  # (n,) v_yhat(x)
+        threshold_of_row = thresholds[class_of_threshold]  # (n,) theta_yhat
+        accepted = vote_of_row >= threshold_of_row
         bound = float(bounds.sum() / max(1, n_rows))
         return Decision(accepted, {"thresholds": thresholds, "bound": bound})
 
 
-# All policies, simplest first: what a model file may hold.
+# These are all policies, the simplest first. A model file may hold any of them.
 POLICIES = (FixedThreshold, KBest, Curriculum, TransductiveBound, RisingShare)
 
 
+def _kth_largest(values: Array, k: int) -> Any:
+    """Return the k-th largest of the values.
+
+    >>> int(_kth_largest(np.array([3, 9, 5]), k=2))
+    5
+    """
+    return np.partition(values, -k)[-k]
+
+
 def _thin_out(accepted: Mask, round: Round, max_rows: int) -> Mask:
-    """Thin more than ``max_rows`` rows out, evenly down the ranking of each class."""
+    """Thin the accepted rows out if they are more than ``max_rows``.
+
+    Every predicted class is thinned out in proportion, but never to nothing. Its rows are ranked,
+    the most confident first, and rows evenly spaced in the ranking remain: 4 of 10 rows are those
+    at the places 0, 2, 5 and 7.
+    """
     n_accepted = int(accepted.sum())
     if n_accepted <= max_rows:
         return accepted
 
     remaining = np.zeros_like(accepted)
     for c in np.unique(round.prediction[accepted]):
-        rows = np.flatnonzero(accepted & (round.prediction == c))
-        # The most confident row first.
+        rows = np.flatnonzero(accepted & (round.prediction == c))  # row numbers in the pool
+        # The last key counts most. The others order rows of equal confidence by what they hold.
         ranking = np.lexsort((*round.class_confidence[rows].T, -round.confidence[rows]))
         n_remaining = max(1, max_rows * len(rows) // n_accepted)
-        places = np.arange(n_remaining) * len(rows) // n_remaining
+        places = np.arange(n_remaining) * len(rows) // n_remaining  # in the ranking
         remaining[rows[ranking[places]]] = True
     return remaining
 
@@ -339,64 +376,106 @@ def _thin_out(accepted: Mask, round: Round, max_rows: int) -> Mask:
 def _best_threshold(
     j: int, votes: Floats, posterior: Floats, is_predicted: Mask
 ) -> tuple[float, float]:
-    """Find theta_j and N_j(theta_j) among the votes of rows predicted j."""
+    """Find the threshold theta_j of class j and its bound N_j(theta_j).
+
+    The candidates for the threshold are the T different votes of rows predicted j.
+
+    Parameters
+    ----------
+    j : int
+        The class.
+    votes : array of shape (n,)
+        The votes v_j for this class.
+    posterior : array of shape (C, n)
+        The class probabilities p_i of every row.
+    is_predicted : array of shape (n,), bool
+        Whether each row is predicted j.
+    """
     if not is_predicted.any():
         return math.inf, 0.0
 
-    # No threshold lies below the lowest vote of a row predicted j.
+    # Only the m rows from the lowest candidate on take part, in ascending order of their votes.
     rows = _sort_by_vote(votes, posterior, lowest=votes[is_predicted].min())
-    v = votes[rows]  # (m,) ascending
+    v = votes[rows]  # (m,)
     is_predicted = is_predicted[rows]  # (m,)
+
+    # For each candidate: how many rows predicted j have a lower vote, and where among all m rows
+    # the first vote stands that reaches it.
     thresholds, n_below = np.unique(v[is_predicted], return_index=True)  # (T,) each
     start = np.searchsorted(v, thresholds)  # (T,)
 
-    bound = np.zeros(len(thresholds))  # N_j
-    for i in np.delete(np.arange(len(posterior)), j):
-        bound += _infimum(posterior[i, rows], v, is_predicted, start)
-    n_accepted = is_predicted.sum() - n_below  # n_j
+    bound = np.zeros(len(thresholds))  # (T,) N_j
+    for i in range(len(posterior)):
+        if i != j:
+            bound += _infimum(posterior[i, rows], v, is_predicted, start)
+    n_accepted = is_predicted.sum() - n_below  # (T,) n_j
     best = np.argmin(bound / n_accepted)
     return thresholds[best], bound[best]
 
 
 def _infimum(p: Floats, v: Floats, is_predicted: Mask, start: Indices) -> Floats:
-    """Compute B_ij for thresholds at the given positions of the ascending votes v.
+    """Compute the bound B_ij for all T candidate thresholds at once.
 
-    The infimum is the value of a fractional knapsack of capacity kappa: maximise sum_x q_x + s
-    subject to sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. The lightest
-    items go first: whole rows up to position ``end``. The capacity left goes to the row there, or
-    to s, of weight 1.
+    B_ij is also the value of the best load of a knapsack. An item is a row x whose vote reaches the
+    threshold; it has the weight p_x v_x and the value p_x, and a part of it may be taken. A last
+    item of any size has as much value as weight. The capacity is kappa: maximise sum_x q_x + s
+    subject to sum_x q_x v_x + s <= kappa, 0 <= q_x <= p_x on v_x >= theta, s >= 0. The best load
+    takes the items with the lowest votes first, as these weigh least for their value: whole rows up
+    to position ``end``, then a part of the row there, or of the last item if no row is left.
+
+    Parameters
+    ----------
+    p : array of shape (m,)
+        The probability p_i of each row.
+    v : array of shape (m,)
+        Its vote v_j, in ascending order.
+    is_predicted : array of shape (m,), bool
+        Whether each row is predicted j.
+    start : array of shape (T,)
+        For each threshold, the position of the first vote that reaches it.
     """
     kappa = (p * v)[is_predicted].sum()
     value = _prefix_sums(p)  # (m + 1,); S0 is a difference of two of them
     weight = _prefix_sums(p * v)  # (m + 1,); S1 is a difference of two of them
-    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # in start..m
+
+    # The rows from ``start`` to just before ``end`` fit into the knapsack as a whole.
+    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # (T,) in start..m
     capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
-    # A row that does not fit into the capacity left has a positive weight, so g > 0.
+    # The vote of the row at ``end``, or 1 for the last item. A row that does not fit into the
+    # capacity left has a positive weight, so g > 0.
     g = np.append(v, 1.0)[end]
     value_of_whole_rows = value[end] - value[start]
     return value_of_whole_rows + capacity_left / g
 
 
 def _sort_by_vote(votes: Floats, posterior: Floats, lowest: float) -> Indices:
-    """Sort the rows with a vote of at least ``lowest`` by vote.
+    """Return the numbers of the rows with a vote of at least ``lowest``, in ascending order of it.
 
-    Tied rows go by their posterior, so that the rounding of sums over the rows, and with it the
-    choice among thresholds that are equally good, cannot depend on the order of the rows.
+    Tied rows go by their posterior (C, n), so that the rounding of sums over the rows, and with it
+    the choice among thresholds that are equally good, cannot depend on the order of the rows.
     """
     rows = np.flatnonzero(votes >= lowest)
     rows = rows[np.argsort(votes[rows])]
-    v = votes[rows]
+    v = votes[rows]  # (m,) ascending
 
-    # Few rows are tied, and only these are sorted by all columns.
-    equals_next = v[1:] == v[:-1]
-    tied = np.flatnonzero(np.append(equals_next, False) | np.append(False, equals_next))
-    tied_rows = rows[tied]
-    rows[tied] = tied_rows[np.lexsort((*posterior[:, tied_rows], v[tied]))]
+    # Few rows are tied, and only these are sorted by all columns. A row is tied if its vote equals
+    # that of the row after it or before it.
+    equals_next = v[1:] == v[:-1]  # (m - 1,)
+    is_tied = np.append(equals_next, False) | np.append(False, equals_next)  # (m,)
+    places = np.flatnonzero(is_tied)
+    tied_rows = rows[places]
+    # The last key, the vote, counts most: so every tied row stays among those of its vote.
+    order = np.lexsort((*posterior[:, tied_rows], v[places]))
+    rows[places] = tied_rows[order]
     return rows
 
 
 def _prefix_sums(values: Floats) -> Floats:
-    """Sum the first 0, 1, ..., m values."""
+    """Sum the first 0, 1, ..., m values.
+
+    >>> _prefix_sums(np.array([2.0, 3.0]))
+    array([0., 2., 5.])
+    """
     sums = np.zeros(len(values) + 1)
     np.cumsum(values, out=sums[1:])
     return sums
