@@ -95,31 +95,32 @@ def purity(probs: Floats) -> Floats:
     return np.square(probs).sum(axis=-1).clip(0, 1)
 
 
-# Confidences from class probabilities (n, C). A new one is a function above, a line here and a
-# test.
+# These confidences are computed from class probabilities (n, C). To add one, write a function
+# above, a line here and a test.
 CONFIDENCES: dict[str, Callable[[Floats], Floats]] = {
     "max_probability": max_probability,
     "margin": margin,
     "entropy": entropy,
     "purity": purity,
 }
-# ``CONFIDENCES``, with ``max_probability`` under its usual name too.
+# These names of confidences are understood: ``max_probability`` has its usual name, too.
 CONFIDENCES_BY_NAME = {**CONFIDENCES, "softmax": max_probability}
-# Confidences from the class probabilities (n, M, C) of an ensemble's members, see below.
+# These confidences are computed from the class probabilities (n, M, C) of an ensemble's members, by
+# the functions of the same names below.
 MEMBER_CONFIDENCES = ("t_similarity", "t_share")
 
 
-# T-similarity takes so many probabilities at a time: what it makes of them stays in the processor's
-# cache, which halves the time (benchmarks/similarity.py).
+# T-similarity takes about this many probabilities at a time. Its intermediate results then stay in
+# the processor's cache, which halves the time (benchmarks/similarity.py).
 _NUMBERS_AT_ONCE = 50_000
 
 
 class Scores(NamedTuple):
-    """The predictions of n rows."""
+    """Class probabilities of n rows, and how far they can be trusted."""
 
     probs: Floats  # (n, C)
-    confidence: Floats  # (n,)
-    class_confidence: Floats  # (n, C)
+    confidence: Floats  # (n,) in the predicted class
+    class_confidence: Floats  # (n, C) in each class
 
 
 def scores_of(
@@ -147,11 +148,14 @@ def scores_of(
             return Scores(probs, confidence.max(axis=1), confidence)
         return _scores_of_predictions(probs, confidence)
     if confidence == "t_similarity":
-        agreement = t_similarity(members, per_class=True, weights=weights)  # (n, C)
-        return Scores(probs, agreement.sum(axis=1).clip(0, 1), agreement)
+        agreement_by_class = t_similarity(members, per_class=True, weights=weights)  # (n, C)
+        agreement = agreement_by_class.sum(axis=1).clip(0, 1)  # (n,)
+        return Scores(probs, agreement, agreement_by_class)
     if confidence == "t_share":
         shares = t_share(members, weights=weights)  # (n, C)
-        return Scores(probs, shares[np.arange(len(probs)), probs.argmax(axis=1)], shares)
+        rows = np.arange(len(probs))
+        share_of_prediction = shares[rows, probs.argmax(axis=1)]  # (n,)
+        return Scores(probs, share_of_prediction, shares)
 
     if confidence not in CONFIDENCES_BY_NAME:
         names = ", ".join((*MEMBER_CONFIDENCES, *CONFIDENCES))
@@ -164,12 +168,14 @@ def scores_of(
 
 def _scores_of_predictions(probs: Floats, confidence: Floats) -> Scores:
     """Set the confidence (n,) at the predicted class of each row, and 0 at all other classes."""
-    is_predicted = np.eye(probs.shape[1], dtype=bool)[probs.argmax(axis=1)]  # (n, C)
-    return Scores(probs, confidence, np.where(is_predicted, confidence[:, None], 0))
+    one_hot = np.eye(probs.shape[1], dtype=bool)  # (C, C); line c is True at c alone
+    is_predicted = one_hot[probs.argmax(axis=1)]  # (n, C)
+    class_confidence = np.where(is_predicted, confidence[:, None], 0)
+    return Scores(probs, confidence, class_confidence)
 
 
 class MembersMixin(ClassifierMixin):
-    """Predictions of a classifier that has members, from its ``predict_joint_proba``."""
+    """The predicting methods of a classifier with members, all from ``predict_joint_proba``."""
 
     classes_: Array
     head_weights_: Floats | None = None  # how much each member counts in the T-similarity, (M,)
@@ -214,9 +220,10 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     .. math:: s = \frac{1}{M (M - 1)} \sum_{m \ne k} h_m^\top h_k
                 = \frac{\lVert \sum_m h_m \rVert^2 - \sum_m \lVert h_m \rVert^2}{M (M - 1)},
 
-    1 when all heads are certain of the same class and small when they disagree or hesitate. With
-    weights w_m a pair counts w_m w_k. The class-wise value keeps the term of each class apart; the
-    terms sum to s.
+    the mean product of two different heads. It is 1 if all heads are certain of the same class, and
+    small if they disagree or hesitate: heads (0.8, 0.2) and (0.5, 0.5) give 0.8 * 0.5 + 0.2 * 0.5 =
+    0.5. With weights, the pair of heads m and k counts w_m w_k. The class-wise value of class c is
+    its term in these products, here 0.4 and 0.1; the terms of all classes sum to s.
 
     Parameters
     ----------
@@ -253,6 +260,7 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
                 f"The weights of the heads must be at least 0, two of them positive; got {weights}."
             )
 
+    # A large array is taken block by block; a tensor, or a single row, all at once.
     has_rows = isinstance(head_probs, np.ndarray) and head_probs.ndim > 2
     if not has_rows or head_probs.size <= _NUMBERS_AT_ONCE:
         return _agreement(head_probs, weights, weight_of_pairs, per_class)
@@ -265,11 +273,16 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
 
 
 def _agreement(head_probs: Any, weights: Any, weight_of_pairs: Any, per_class: bool) -> Any:
-    """Compute the T-similarity of some rows, all at once."""
+    """Compute the T-similarity of some rows, all at once.
+
+    The products of different heads are the products of all pairs, which are the square of the sum,
+    less the products of each head with itself.
+    """
     if weights is not None:
         head_probs = head_probs * weights[:, None]  # (n, M, C)
     total = head_probs.sum(-2)  # (n, C)
-    agreement = (total * total - (head_probs * head_probs).sum(-2)) / weight_of_pairs  # (n, C)
+    with_itself = (head_probs * head_probs).sum(-2)  # (n, C)
+    agreement = (total * total - with_itself) / weight_of_pairs  # (n, C)
     # Rounding can put a value just outside of [0, 1].
     agreement = agreement.clip(0, 1)
     if per_class:
@@ -332,9 +345,13 @@ def expected_calibration_error(
 ) -> float:
     r"""Compute how far confidence is from accuracy, on average over bins.
 
-    A confidence on the edge of two bins belongs to the lower one.
+    Rows of similar confidence form a bin, in which the mean confidence should be the share of right
+    predictions. In the example below one bin has all four rows: their confidence is 0.9, 0.75 of
+    them are right, so the error is 0.15.
 
     .. math:: ECE = \sum_b \frac{n_b}{n} \, | \mathrm{accuracy}_b - \mathrm{confidence}_b |
+
+    A confidence on the edge of two bins belongs to the lower one.
 
     Parameters
     ----------
@@ -361,20 +378,22 @@ def expected_calibration_error(
     else:
         raise ValueError(f"bins={bins!r} is not known; choose 'width' or 'mass'.")
 
-    bin_of_row = np.searchsorted(edges[1:-1], confidences)
-    # Bins without a row are left out.
+    inner_edges = edges[1:-1]
+    bin_of_row = np.searchsorted(inner_edges, confidences)  # (n,)
+    # The bins are numbered anew, so that bins without a row are left out: b of them remain.
     _, bin_of_row, n_rows = np.unique(bin_of_row, return_inverse=True, return_counts=True)
-    accuracy = np.bincount(bin_of_row, is_right) / n_rows
-    mean_confidence = np.bincount(bin_of_row, confidences) / n_rows
+    accuracy = np.bincount(bin_of_row, is_right) / n_rows  # (b,)
+    mean_confidence = np.bincount(bin_of_row, confidences) / n_rows  # (b,)
     return float(np.average(np.abs(accuracy - mean_confidence), weights=n_rows))
 
 
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
     """Compute the error rate of the k most confident rows, for every k.
 
-    Rows of equal confidence share their errors evenly, which is the mean over all their orders. The
-    area (AURC) is 0 when every prediction is right. It equals the error rate when the confidence
-    does not tell right predictions from wrong ones.
+    Rows of equal confidence could be answered in any order. Each of them is given the error rate of
+    all of them, which is the mean over all orders. The area under the curve (AURC) is 0 if every
+    prediction is right. It equals the error rate of all rows if the confidence does not tell right
+    predictions from wrong ones.
 
     Parameters
     ----------
@@ -394,18 +413,21 @@ def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCovera
     [0.0, 0.0, 0.33]
     """
     confidences, is_right = _check_confidences(confidence, correct)
-    # Groups of equal confidence, the most confident first.
-    _, group_of_row, size = np.unique(-confidences, return_inverse=True, return_counts=True)
-    error_rate = np.bincount(group_of_row, 1 - is_right) / size
+    # Groups of rows of equal confidence, the most confident group first, with the rows in each.
+    _, group_of_row, n_in_group = np.unique(-confidences, return_inverse=True, return_counts=True)
+    error_rate_of_group = np.bincount(group_of_row, 1 - is_right) / n_in_group
+    errors = np.repeat(error_rate_of_group, n_in_group)  # (n,) the most confident row first
     n_answered = np.arange(1, len(is_right) + 1)  # (n,)
-    risk = np.cumsum(np.repeat(error_rate, size)) / n_answered
-    return RiskCoverageCurve(n_answered / len(is_right), risk, float(risk.mean()))
+    risk = np.cumsum(errors) / n_answered
+    coverage = n_answered / len(is_right)
+    return RiskCoverageCurve(coverage, risk, float(risk.mean()))
 
 
 def confidence_auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     """Compute how well confidence separates right predictions from wrong ones.
 
-    It is the chance that a right prediction is more confident than a wrong one, and NaN when all
+    It is the chance that a right prediction is more confident than a wrong one, both drawn at
+    random: 1 if confidence separates them fully, 0.5 if it says nothing. It is NaN if all
     predictions are right, or none.
 
     Parameters
@@ -431,8 +453,9 @@ def _check_confidences(confidence: ArrayLike, correct: ArrayLike) -> tuple[Float
     confidences = np.asarray(column_or_1d(confidence), dtype=np.float64)
     is_right = np.asarray(column_or_1d(correct), dtype=np.float64)
     check_consistent_length(confidences, is_right)
-    in_range = len(confidences) and confidences.min() >= 0 and confidences.max() <= 1
-    if not (in_range and np.isin(is_right, (0, 1)).all()):
+    are_shares = len(confidences) and confidences.min() >= 0 and confidences.max() <= 1
+    are_flags = np.isin(is_right, (0, 1)).all()
+    if not (are_shares and are_flags):
         raise ValueError(
             "confidence must hold numbers from 0 to 1, and correct whether a prediction was right."
         )
