@@ -18,6 +18,7 @@ from chary.method.labels import Labels, encode
 
 RowNumbers = Ints
 
+# Cross-validation splits the rows into this many folds, unless it is told otherwise.
 _N_FOLDS = 5
 
 
@@ -42,8 +43,10 @@ class HeldOut(NamedTuple):
         """Balanced accuracy: share of right rows, averaged over classes; None without rows."""
         if not len(self.given):
             return None
-        _, codes = np.unique(self.given, return_inverse=True)
-        return float(np.mean(np.bincount(codes, self.correct) / np.bincount(codes)))
+        _, codes = np.unique(self.given, return_inverse=True)  # the class of each row
+        n_right = np.bincount(codes, self.correct)  # (C,)
+        n_rows = np.bincount(codes)  # (C,)
+        return float(np.mean(n_right / n_rows))
 
     def subset(self, places: RowNumbers) -> HeldOut:
         """Select rows by their places, in this order."""
@@ -60,17 +63,20 @@ def hold_out(
     *,
     keep: list[Any] | None = None,
 ) -> HeldOut:
-    """Cross-validate a classifier on the labelled rows; the unlabelled ones stay in training.
+    """Cross-validate a classifier on the labelled rows.
 
+    The labelled rows are split into folds. The label of each row is predicted by a model that was
+    fitted with the labels of the other folds, and with all unlabelled rows if it can use them.
     Rows of a class with a single label are never held out: without them the class would be unknown.
-    Under selection bias the outcome is optimistic, because all held-out rows come from where the
-    labels are. If ``keep`` is a list, the model and the rows of each fold are appended to it.
+    Under selection bias the outcome is optimistic, because labels are held out only where there
+    are labels. If ``keep`` is a list, the model and the rows of each fold are appended to it.
     """
     labels = encode_for(estimator, y)
     rng = np.random.default_rng(random_state)
-    counts = labels.class_counts
-    rows = np.flatnonzero(labels.labeled)
-    rows = rows[counts[labels.codes[rows]] >= 2]
+    counts = labels.class_counts  # (C,)
+    labelled_rows = np.flatnonzero(labels.labeled)
+    n_labels_of_class = counts[labels.codes[labelled_rows]]  # of the class of each labelled row
+    rows = labelled_rows[n_labels_of_class >= 2]
     if len(rows) == 0:
         return HeldOut(
             prediction=labels.classes[:0],
@@ -78,9 +84,10 @@ def hold_out(
             confidence=np.zeros(0),
             probability=np.zeros(0),
         )
+    # No more folds than the smallest class has labels, so that each fold can have one of them.
     n_folds = min(_N_FOLDS, counts[counts >= 2].min())
-    folds = stratified_folds(labels.codes[rows], rng, n_folds)
-    return hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=keep)
+    folds = [rows[places] for places in stratified_folds(labels.codes[rows], rng, n_folds)]
+    return hold_out_folds(estimator, X, labels, folds, keep=keep)
 
 
 def hold_out_folds(
@@ -92,15 +99,17 @@ def hold_out_folds(
     initial: Sequence[Any] | None = None,
     keep: list[Any] | None = None,
 ) -> HeldOut:
-    """Predict the rows of each fold by a model without their labels.
+    """Predict the rows of each fold by a model that has not seen their labels.
 
-    The rows stay in training without their labels.
+    For each fold a model is fitted to all rows of X, as if the rows of the fold were unlabelled.
+    So a classifier that learns from unlabelled rows learns from these, too, but not from their
+    labels.
 
     Parameters
     ----------
     estimator : classifier
-        Any classifier; it is cloned. If it has a parameter ``unlabeled``, it is given the
-        unlabelled rows too, and the rows of the fold as unlabelled.
+        Any classifier; it is cloned. If it has a parameter ``unlabeled``, it is given all rows, and
+        the rows of the fold as unlabelled ones; otherwise it is given only rows with a label.
     X : array, DataFrame or sparse matrix of shape (n, ...)
     y : array-like of shape (n,), or Labels
         Missing (or the classifier's marker) if there is no label.
@@ -114,7 +123,8 @@ def hold_out_folds(
     Returns
     -------
     HeldOut
-        The rows of one fold after those of another, as ``np.concatenate(folds)``.
+        The rows of the first fold, then those of the second, and so on: the order of
+        ``np.concatenate(folds)``.
 
     Examples
     --------
@@ -159,10 +169,11 @@ def predict_held_out(model: Any, X: Any, labels: Labels, rows: RowNumbers) -> He
         probs = probabilities(model, X_rows)
         confidence = confidence_of(model, X_rows)
 
-    given = labels.classes[labels.codes[rows]]
-    # A class that the model does not know has no column, and the probability 0.
-    is_given = given[:, None] == np.asarray(model.classes_)
-    given_probability = np.where(is_given, probs, 0.0).sum(axis=1)
+    given = labels.classes[labels.codes[rows]]  # (k,)
+    # The probability of the given label is in the column of its class. A class that the model does
+    # not know has no column, and the probability 0.
+    is_given = given[:, None] == np.asarray(model.classes_)  # (k, number of classes)
+    given_probability = np.where(is_given, probs, 0.0).sum(axis=1)  # (k,)
     return HeldOut(
         prediction=prediction,
         correct=prediction == given,
@@ -236,6 +247,10 @@ class LabeledStratifiedKFold(StratifiedKFold):
     ) -> Iterator[tuple[RowNumbers, RowNumbers]]:
         """Yield the training and test rows of each fold; ``groups`` is not used."""
         labels = encode(y, unlabeled=self.unlabeled)
-        rows = np.flatnonzero(labels.labeled)
-        for _, test in super().split(rows, labels.codes[rows]):
-            yield np.setdiff1d(np.arange(len(labels.codes)), rows[test]), rows[test]
+        all_rows = np.arange(len(labels.codes))
+        labelled_rows = np.flatnonzero(labels.labeled)
+        # ``super().split`` gives places among the labelled rows.
+        for _, places in super().split(labelled_rows, labels.codes[labelled_rows]):
+            test_rows = labelled_rows[places]
+            training_rows = np.setdiff1d(all_rows, test_rows)
+            yield training_rows, test_rows
