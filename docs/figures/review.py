@@ -9,10 +9,9 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import time
 from io import BytesIO
 from pathlib import Path
-
-from PIL import Image
 
 from chary.options import ReviewOptions
 from chary.review import begin
@@ -39,19 +38,31 @@ def main() -> None:
         )
         bench = begin([str(Path(folder) / "customers.csv")], ReviewOptions(target="churn"))
         with browsing["served"](bench) as base:
-            visitor = browsing["Visitor"](browser, base, bench)
-            visitor.learned()
-            shoot(browser, base, bench, "start")
-            draw_more(bench, {"k": 30, "rule": "planned"})
-            label(bench, 12)
-            shoot(browser, base, bench, "audit")
-            label(bench, 30)
-            visitor.learned()
-            for name in ("truth", "review"):
+            for name in steps(bench):
                 shoot(browser, base, bench, name)
-            accept(bench, {"error": 0.2})
-            visitor.learned()
-            shoot(browser, base, bench, "result")
+
+
+def steps(bench):
+    """Use the pages as a person would; name each when there is something to see on it."""
+    let_it_learn(bench)
+    yield "start"
+    draw_more(bench, {"k": 30, "rule": "planned"})
+    label(bench, 12)
+    yield "audit"
+    label(bench, 30)
+    let_it_learn(bench)
+    yield "truth"
+    yield "review"
+    accept(bench, {"error": 0.2})
+    let_it_learn(bench)
+    yield "result"
+
+
+def let_it_learn(bench) -> None:
+    """Wait until nothing is learned any more."""
+    while (work := bench.background.view())["running"]:
+        time.sleep(0.05)
+    assert work["error"] == ""
 
 
 def label(bench, upto: int) -> None:
@@ -70,6 +81,8 @@ def label(bench, upto: int) -> None:
 
 def shoot(browser, base: str, bench, name: str) -> None:
     """A page in both schemes and both widths."""
+    from PIL import Image
+
     for scheme in ("light", "dark"):
         shots = []
         for size in SIZES:

@@ -1,6 +1,7 @@
 """The site, without building it: every page is listed, and what converts pages is right."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # Written by a build.
-BUILT = {"gallery/index", "results/index", "reference/cli"}
+BUILT = {"gallery/index", "results/index", "reference/cli", "look-inside"}
 PAGES = [
     page
     for folder in ("", "tutorials/", "how-to/", "explanation/", "reference/")
@@ -181,3 +182,23 @@ def test_what_cross_validation_promised_is_what_the_study_found():
         "was 8.0 points too high on average. Its 95 % interval contained the truth in 33 of 76 "
         "cases" in page
     )
+
+
+def test_a_copy_of_a_page_leads_to_copies_and_holds_its_answers(tmp_path):
+    look_inside = load("_ext/look_inside.py")
+    look_inside.COPIES = tmp_path
+    page = (
+        '<link href="/assets/review.css"><script type="module" src="/assets/review.js"></script>'
+        '<a href="/audit">Audit</a><a href="/download/model" download="m">m</a><main id="content">'
+    )
+    answers = {"/": page, "/api/state": '{"version": 1}', "/api/start": '{"cell": "</script>"}'}
+    look_inside.save_page("start", {"start": "/", "audit": "/audit"}, answers.__getitem__)
+
+    copy = (tmp_path / "start.html").read_text()
+    assert re.findall(r'(?:href|src)="([^"]*)"', copy) == [
+        *("review.css", "review.js", "audit.html", "result.html"),
+    ]
+    assert "This is a copy" in copy
+    saved = re.search(r"const SAVED = (.*?); const COPIES", copy)[1]
+    assert json.loads(saved)["/api/start"] == {"cell": "</script>"}
+    assert copy.count("</script>") == 2

@@ -39,6 +39,8 @@ def served(bench, learn=True):
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, kwargs={"sockets": [bound]})
     thread.start()
+    while not server.started:
+        time.sleep(0.01)
     if learn:
         bench.learn()
     try:
