@@ -235,11 +235,11 @@ def diagnose(
         It is not changed.
     target : str
         The column that holds the labels; cells without one are missing.
-    unlabeled, classes, drop, categorical, numeric : str or sequence of str
+    unlabeled, classes : str or sequence of str
         As in ``chary.label``.
     same : mapping of str to str, default=None
         As in ``chary.label``.
-    identifier, missing, dates, text : str or sequence of str
+    drop, categorical, numeric, identifier, missing, dates, text : str or sequence of str
         As in ``chary.label``.
     seed : int, default=0
         As in ``chary.label``.

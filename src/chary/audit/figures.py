@@ -151,8 +151,15 @@ def class_shares(
 
     Parameters
     ----------
-    truth, labels, counts, skipped, level
-        As in ``judge_labels``.
+    truth : array-like of shape (k,)
+        The person's answer for each audited row; ignored for skipped rows.
+    labels : array-like of shape (k,)
+        The labels of the same rows; None for a row without label.
+    counts : mapping of label to number of rows
+        All labels, in the whole table.
+    skipped : array-like of shape (k,), bool, default=None
+    level : float, default=0.95
+        Of each single interval.
 
     Examples
     --------
