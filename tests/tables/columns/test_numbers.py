@@ -47,6 +47,17 @@ def test_notes(cells, note):
     assert (column.kind, column.note, column.missing) == ("numeric", note, "missing" in note)
 
 
+@pytest.mark.parametrize(
+    ("learned", "new"),
+    [(["$1", "$2", "$5"], "$.50"), (["1,5 kg", "2 kg", "7,1 kg"], ",5 kg")],
+)
+def test_a_new_number_may_begin_with_its_decimal_mark(learned, new):
+    column = find_column(pl.Series("x", learned * 10))
+    assert column.kind == "numeric"
+    numbers = read_numbers(pl.Series([new, "$+", "$.", ", kg"]), column.form)
+    assert numbers.to_list() == [0.5, None, None, None]
+
+
 def test_what_is_no_number():
     days = [dt.date(2024, 1, 1), dt.date(2024, 1, 2)]
     for cells in (

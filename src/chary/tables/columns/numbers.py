@@ -25,11 +25,12 @@ from chary.tables.columns.kind import (
 
 # Such as 1,234: the comma may separate thousands, or be a decimal comma.
 _AMBIGUOUS_COMMA = r"^[+-]?[1-9]\d{0,2},\d{3}$"
-# Squares of larger numbers overflow; such cells count as missing.
+# Numbers of this size and above count as missing, as their squares would overflow.
 _LARGEST = 1e100
-# Words that stand in some cells instead of a number, such as "unknown", are kept: at most this many
-# different ones, each of at most this many letters.
+# Words that stand in some cells instead of a number, such as "unknown", are kept with the column,
+# so that they are known in a new table. At most this many different words are kept.
 _MAX_WORDS = 60
+# A word of more letters than these is not kept.
 _MAX_WORD_LETTERS = 40
 
 
@@ -41,7 +42,11 @@ class Numbers(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find numbers, or an identifier that counts the rows."""
+        """Find numbers, or an identifier that counts the rows.
+
+        Text is a column of numbers if nearly all cells can be read as numbers of one form, or, if
+        the user says that it is one, at least one cell. Cells that cannot be read count as missing.
+        """
         if filled.dtype == pl.Boolean or not len(filled):
             return None
         is_text = filled.dtype == pl.String
@@ -49,9 +54,12 @@ class Numbers(Kind):
         form = Form.of(form_text)
         unreadable = filled.filter(numbers.is_null())
         numbers = numbers.drop_nulls()
-        is_readable = len(numbers) >= hints.defaults.readable_share * len(filled)
-        if not len(numbers) or (is_text and not forced and not is_readable):
+        if not len(numbers):
             return None
+        is_readable = len(numbers) >= hints.defaults.readable_share * len(filled)
+        if is_text and not forced and not is_readable:
+            return None
+
         if not forced and not len(unreadable):
             identifier = find_counting(filled.name, numbers, hints)
             if identifier is not None:
@@ -65,6 +73,9 @@ class Numbers(Kind):
         if is_text:
             short = unreadable.filter(unreadable.str.len_chars() <= _MAX_WORD_LETTERS)
             words = short.unique().sort().head(_MAX_WORDS).to_list()
+
+        # A word after the number that is neither a currency nor "%", such as the "kg" of "5 kg",
+        # may be no unit at all, so a person should look at the column.
         is_measure = form.unit not in ("", "%") and not _is_money(form.unit)
         return Column(
             filled.name,
@@ -94,7 +105,11 @@ class Numbers(Kind):
 
 
 def read_numbers(cells: pl.Series, form: str) -> pl.Series:
-    """Read numbers in a form, null if a cell holds none."""
+    """Read cells of any type as numbers, null if a cell holds none in this form.
+
+    The ``form`` is the text of a ``Form``, or empty for plain numbers. Cells that are not text have
+    no unit, so none of them is read if the form has one.
+    """
     if cells.dtype == pl.String:
         if form:
             numbers = _read_amounts(cells, Form.of(form))
@@ -108,8 +123,8 @@ def read_numbers(cells: pl.Series, form: str) -> pl.Series:
         numbers = cells.cast(pl.Float64, strict=False)
     else:
         return null_cells(cells)
-    is_fine = (numbers.abs() < _LARGEST).fill_null(False)
-    return numbers.set(~is_fine, None)
+    can_be_squared = (numbers.abs() < _LARGEST).fill_null(False)
+    return numbers.set(~can_be_squared, None)
 
 
 def why_no_numbers(filled: pl.Series) -> str:
@@ -131,26 +146,36 @@ def why_no_numbers(filled: pl.Series) -> str:
 
 
 def _find_best_form(filled: pl.Series, forced: bool) -> tuple[str, pl.Series]:
-    """Find the form in which most cells can be read, and their numbers in it.
+    """Find the form in which most cells can be read.
 
-    The form is "", which stands for plain numbers, if no other form reads more cells.
+    Returns
+    -------
+    form : str
+        The text of a ``Form``. It is "", which stands for plain numbers, if no other form reads
+        more cells.
+    numbers : Series
+        All cells as numbers of that form, null if a cell cannot be read.
     """
-    plain = read_numbers(filled, "")
-    n_unreadable = plain.null_count()
+    plain_numbers = read_numbers(filled, "")
+    n_unreadable = plain_numbers.null_count()
     if filled.dtype != pl.String or not n_unreadable:
-        return "", plain
-    sample = sample_cells(filled, SMALL_SAMPLE)
-    if not forced and _plain(sample).str.contains(_CELL).sum() <= len(sample) / 2:
-        return "", plain
+        return "", plain_numbers
 
-    # Uses all cells: a rare 1.234,5 may tell that 1.234 is not a fraction.
+    # To look for a form is slow. It is spared if few cells of a sample look like a number.
+    if not forced:
+        sample = sample_cells(filled, SMALL_SAMPLE)
+        n_like_numbers = _plain(sample).str.contains(_CELL).sum()
+        if n_like_numbers <= len(sample) / 2:
+            return "", plain_numbers
+
+    # The form is found from all cells: a rare 1.234,5 may tell that 1.234 is not a fraction.
     form = _find_form(filled)
     if form is None:
-        return "", plain
+        return "", plain_numbers
     numbers = read_numbers(filled, form.text)
     if numbers.null_count() < n_unreadable:
         return form.text, numbers
-    return "", plain
+    return "", plain_numbers
 
 
 def _notes(filled: pl.Series, form: Form) -> list[str]:
@@ -170,13 +195,18 @@ def _notes(filled: pl.Series, form: Form) -> list[str]:
 
 
 def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
-    """Say what a person should look at."""
+    """Say what a person should look at, as notes of the column."""
     doubts = []
     if form.unit and not form.decimal:
         doubts.append("points read as thousands separators")
-    has_commas = (form.decimal, form.thousands, form.unit) == (".", ",", "")
-    if has_commas and filled.str.contains(_AMBIGUOUS_COMMA).all():
-        doubts.append("write points if these are decimal commas")
+
+    # If every cell looks like 1,234, all commas may be decimal ones.
+    has_thousands_commas = form.decimal == "." and form.thousands == ","
+    if has_thousands_commas and not form.unit:
+        are_ambiguous = filled.str.contains(_AMBIGUOUS_COMMA).all()
+        if are_ambiguous:
+            doubts.append("write points if these are decimal commas")
+
     for code, n_cells in likely_codes(numbers):
         doubts.append(f"{code} in {n_cells:,} cells {CODE_WORDS}")
     return doubts
@@ -241,17 +271,17 @@ _CELL = (
 
 
 class _Marks(NamedTuple):
-    """The decimal mark, and the mark between thousands.
+    """The decimal mark, and the mark between thousands; empty if there is none.
 
-    "_" is a space.
+    The mark "_" stands for a space, which could not be seen in the text of a form.
     """
 
     decimal: str
     thousands: str
 
 
-# Preferred marks come first. The last entry is for numbers with points between thousands and
-# without decimals.
+# The marks that numbers may have. If several fit equally many numbers, the first one is taken. The
+# last entry is for numbers with points between thousands and without decimals.
 _MARKS = (
     _Marks(".", ""),
     _Marks(".", ","),
@@ -268,14 +298,16 @@ _FORM = (
     "amount;(?!([.,]?);\\1;)(?P<decimal>[.,]?);(?P<thousands>[.,_']?);"
     "(?P<factors>k?);(?P<unit>(?s:.*))"
 )
-# Forms of numbers as older model files have them.
+# Model files of older versions hold these short texts instead of the text of a form.
 _OLD_FORMS = {"comma": "amount;,;.;;", "thousands": "amount;.;,;;"}
+# The words after a number that multiply it.
 _FACTORS = {
     **dict.fromkeys(("k", "K", "thousand", "tsd"), 1e3),
     **dict.fromkeys(("M", "mn", "mln", "million", "mio"), 1e6),
     **dict.fromkeys(("B", "bn", "billion", "mrd"), 1e9),
 }
-_FACTORS_OF_MONEY = _FACTORS | {"m": 1e6, "b": 1e9}  # metres or bytes elsewhere
+# After an amount of money, m and b are millions and billions; elsewhere they are metres and bytes.
+_FACTORS_OF_MONEY = _FACTORS | {"m": 1e6, "b": 1e9}
 
 
 @dataclass(frozen=True)
@@ -317,12 +349,15 @@ class Form:
 
 
 def _find_form(filled: pl.Series) -> Form | None:
-    """Find the form of most numbers, None if no cell holds a number."""
+    """Find the form of most numbers, None if no cell holds a number.
+
+    The most frequent unit is that of the column. Only numbers with this unit tell the marks.
+    """
     amounts = _split(filled).drop_nulls()
     if not len(amounts):
         return None
     units = amounts.group_by("unit").len().sort("len", "unit", descending=[True, False])
-    unit = units["unit"][0]
+    unit = units["unit"][0]  # of equally frequent ones, the first in the alphabet
     amounts = amounts.filter(unit=unit)
     marks = _find_marks(amounts["number"], _is_money(unit))
     has_factors = bool((amounts["factor"] != 1).any())
@@ -332,22 +367,27 @@ def _find_form(filled: pl.Series) -> Form | None:
 def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
     """Read numbers, null if a cell is in another form.
 
-    A zero is read without the unit, too.
+    A zero is read without the unit, too: 0 is as good as 0 kg.
     """
     amounts = _split(cells)
-    number = amounts["number"]
-    has_form = number.str.contains(_pattern(_Marks(form.decimal, form.thousands)))
-    number = number.set(~has_form.fill_null(False), None)
+    number = amounts["number"]  # as text
+    pattern = _pattern(_Marks(form.decimal, form.thousands))
+    has_form = number.str.contains(pattern).fill_null(False)
+    number = number.set(~has_form, None)
 
+    # Python's notation: no mark between thousands, and a decimal point.
     thousands = form.thousands.replace("_", " ")
     if form.decimal == "," and not thousands:
-        thousands = "."
+        thousands = "."  # ``_pattern`` lets a point pass only between thousands
     if thousands:
         number = number.str.replace_all(thousands, "", literal=True)
-    with_point = number.str.replace(",", ".", literal=True)
-    value = amounts["factor"] * with_point.cast(pl.Float64, strict=False)
-    is_fine = (amounts["unit"] == form.unit) | ((value == 0) & (amounts["unit"] == ""))
-    return value.set(~is_fine.fill_null(False), None).alias(cells.name)
+    number = number.str.replace(",", ".", literal=True)
+
+    value = amounts["factor"] * number.cast(pl.Float64, strict=False)
+    has_unit = amounts["unit"] == form.unit
+    is_plain_zero = (value == 0) & (amounts["unit"] == "")
+    is_read = (has_unit | is_plain_zero).fill_null(False)
+    return value.set(~is_read, None).alias(cells.name)
 
 
 def _plain(cells: pl.Series) -> pl.Series:
@@ -371,7 +411,10 @@ def _plain(cells: pl.Series) -> pl.Series:
 def _split(cells: pl.Series) -> pl.DataFrame:
     """Split cells into number, unit, and the factor that words such as bn stand for.
 
-    The number is null if a cell holds none.
+    The number is text, with its sign and marks; it is null if a cell holds none.
+
+    >>> _split(pl.Series(["$-1.2 bn", "5 Days", "soon"])).rows()
+    [('-1.2', '$', 1000000000.0), ('5', 'day', 1.0), (None, '', 1.0)]
     """
     fields = _plain(cells).str.extract_groups(_CELL).struct.unnest()
     # The words before and after a number are joined, to look up the meaning of each pair once.
@@ -435,14 +478,27 @@ def _is_money(unit: str) -> bool:
 def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
     """Find the marks with which most numbers can be read.
 
-    In doubt, commas separate thousands, and so do the points of money or beside decimal commas.
+    If every number looks like 1,234, the comma is taken to separate thousands. If every number
+    looks like 1.234, the point is a decimal point; in amounts of money it separates thousands, and
+    so it does beside a number of several points such as 1.234.567.
+
+    >>> _find_marks(pl.Series(["1.234", "2.500"]), is_money=False)
+    _Marks(decimal='.', thousands=',')
+    >>> _find_marks(pl.Series(["1.234", "2.500"]), is_money=True)
+    _Marks(decimal='', thousands='.')
     """
-    n_read = {marks: numbers.str.contains(_pattern(marks)).sum() for marks in _MARKS}
-    best = [marks for marks in _MARKS if n_read[marks] == max(n_read.values())]
+    n_read = {}
+    for marks in _MARKS:
+        n_read[marks] = numbers.str.contains(_pattern(marks)).sum()
+    most_read = max(n_read.values())
+    best = [marks for marks in _MARKS if n_read[marks] == most_read]
     decimal, thousands = best[0]
+
     has_comma = numbers.str.contains(",", literal=True).any()
     has_point = numbers.str.contains(".", literal=True).any()
-    if has_point and not has_comma and (",", ".") in best and (is_money or decimal == ","):
+    # The numbers have points and no commas, and the points may all stand between thousands.
+    may_lack_decimals = has_point and not has_comma and (",", ".") in best
+    if may_lack_decimals and (is_money or decimal == ","):
         return _Marks("", ".")
     if has_point and not thousands:
         # The mark that is not the decimal mark can only separate thousands.
@@ -453,19 +509,24 @@ def _find_marks(numbers: pl.Series, is_money: bool) -> _Marks:
 def _pattern(marks: _Marks) -> str:
     """Write the pattern of numbers with these marks.
 
-    Indian numbers such as 1,23,456 have two digits between commas.
+    A number has digits before the decimal mark, after it, or on both sides: 5, 5. and .5 are
+    numbers. Thousands may be separated or not, and Indian numbers such as 1,23,456 have two digits
+    between commas.
 
     With a decimal comma and no known mark between thousands, 1.234,5 is read, as its point can only
     separate thousands; 1.234 is not read, as it may be a fraction.
     """
-    digits = r"\d+"
-    power = r"(?:[eE][+-]?\d+)?$"
+    whole_forms = [r"\d+"]
     if marks.thousands:
-        mark = {".": r"\.", "_": " "}.get(marks.thousands, marks.thousands)
-        indian = r"|\d{1,2}(?:,\d{2})+,\d{3}" if marks.thousands == "," else ""
-        digits = rf"(?:\d+|[1-9]\d{{0,2}}(?:{mark}\d{{3}})+{indian})"
+        mark = re.escape(marks.thousands.replace("_", " "))
+        whole_forms.append(rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+")
+    if marks.thousands == ",":
+        whole_forms.append(r"\d{1,2}(?:,\d{2})+,\d{3}")
+    whole = f"(?:{'|'.join(whole_forms)})"
+
     decimal = "[.]" if marks.decimal == "." else ","
-    pattern = rf"^[+-]?{digits}?(?:{decimal}\d*)?{power}"
+    number_forms = [rf"{whole}(?:{decimal}\d*)?", rf"{decimal}\d+"]
     if marks == (",", ""):
-        pattern += rf"|^[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{power}"
-    return pattern
+        number_forms.append(r"[1-9]\d{0,2}(?:\.\d{3})+,\d*")
+    power = r"(?:[eE][+-]?\d+)?"
+    return rf"^[+-]?(?:{'|'.join(number_forms)}){power}$"
