@@ -527,8 +527,8 @@ def _explain_result(result: Result, rows: Any) -> Any:
     else:
         # A mask that is a pandas Series may have the index of the table.
         if str(getattr(rows, "dtype", "")) == "bool":
-            rows = aligned(rows, result.data, table.n_numbers, "the mask")
-        numbers = np.atleast_1d(np.arange(table.n_numbers)[rows])
+            rows = aligned(rows, result.data, table.n_file_rows, "the mask")
+        numbers = np.atleast_1d(np.arange(table.n_file_rows)[rows])
 
     places = table.places_of(numbers)
     # ``numbers`` count blank rows, ``places`` in the frame do not.

@@ -90,7 +90,7 @@ def unlabelled_rows(
     options, chosen
         Fields of ``SheetOrigin``.
     """
-    closed = np.zeros(table.n_numbers, dtype=bool)
+    closed = np.zeros(table.n_file_rows, dtype=bool)
     closed[table.numbers(np.flatnonzero(labels.labeled))] = True
     if table.blank is not None:
         closed[table.blank.numbers] = True

@@ -41,7 +41,7 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
         return as_texts(rows.select(pl.exclude(target)))
 
     return TableCells(
-        table.name, table.n_numbers, read_texts, lambda cells: [checksum] * cells.height
+        table.name, table.n_file_rows, read_texts, lambda cells: [checksum] * cells.height
     )
 
 

@@ -216,7 +216,7 @@ def _label_all_rows(
         for table, probs, confidence in _score_in_batches(fit, X, source, memory):
             # The rows of this batch that were learned from: ``learned`` are their places among the
             # m rows, ``places`` their places within the batch.
-            end = start + table.n_numbers
+            end = start + table.n_file_rows
             learned = slice(*np.searchsorted(learned_numbers, [start, end]))
             places = table.places_of(learned_numbers[learned] - start)
             start = end

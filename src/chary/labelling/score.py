@@ -317,7 +317,7 @@ class Predictor:
         is_pyarrow = type(batch).__module__.split(".")[0] == "pyarrow"
         start = 0  # first row of the block
         for block, scored in _score_blocks(self.model, frame, counts):
-            n_rows = block.n_numbers  # with the blank rows, which were not scored
+            n_rows = block.n_file_rows  # with the blank rows, which were not scored
             _, added = block.with_blank_rows(self.added(scored))
             if is_pyarrow:
                 yield _record_batch(batch.slice(start, n_rows), self.columns, added)

@@ -59,8 +59,8 @@ def review_page(bench: Workbench, query: Query) -> ReviewPage:
     checked = bench.sheets.checked_rows()
     audited = bench.sheets.audited_rows()
     table = bench.job.table
-    number = number_in(query, "row", table.n_numbers)
-    after = number_in(query, "after", table.n_numbers)
+    number = number_in(query, "row", table.n_file_rows)
+    after = number_in(query, "after", table.n_file_rows)
     page: ReviewPage = {"left": 0, "checked": len(checked), "row": None, "keys": []}
     if bench.result is None:
         return page

@@ -53,7 +53,8 @@ def filled_cells(cells: pl.Series) -> pl.Series:
 def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     """Replace codes for missing values by null.
 
-    Cells may have the text of a code, or the same number.
+    A cell holds a code if it has the same text, in upper or lower case, or the same number: -9.0 is
+    the code -9.
 
     >>> without_codes(pl.Series([" -9", "-9.0", "9", "refused"]), ["-9", "Refused"]).to_list()
     [None, None, '9', None]
@@ -61,27 +62,31 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     if not codes or not can_be_text(cells.dtype):
         return cells
     code_words = [composed(code).strip().lower() for code in codes]
-    words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
-    is_code = words.is_in(code_words)
+    cell_words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
+    is_code = cell_words.is_in(code_words)
+
     if cells.dtype == pl.String or cells.dtype.is_numeric():
-        code_numbers = pl.Series(code_words).cast(pl.Float64, strict=False).drop_nulls()
-        numbers = cells.cast(pl.Float64, strict=False)
-        is_code |= numbers.is_in(code_numbers.to_list())
+        cell_numbers = cells.cast(pl.Float64, strict=False)  # null for text that is no number
+        code_numbers = pl.Series(code_words).cast(pl.Float64, strict=False)
+        present_numbers = code_numbers.drop_nulls().to_list()
+        is_code |= cell_numbers.is_in(present_numbers)
     return cells.set(is_code.fill_null(False), None)
 
 
-def codes_of(column: str, missing: Sequence[str]) -> list[str]:
-    """Return the codes for missing values that concern a column.
+def settings_for(column: str, settings: Sequence[str]) -> list[str]:
+    """Return the settings that concern a column, such as its codes for missing values.
 
-    These are all codes without the name of a column, and those with its own.
+    These are all settings without the name of a column, then those with its own.
 
-    >>> codes_of("age", ["-9", "age=99", "height=999"])
+    >>> settings_for("age", ["age=99", "-9", "height=999"])
     ['-9', '99']
     """
     prefix = f"{column}="
-    general = [code for code in missing if "=" not in code]
-    named = [code.removeprefix(prefix) for code in missing if code.startswith(prefix)]
-    return general + named
+    for_all = [setting for setting in settings if "=" not in setting]
+    for_column = [
+        setting.removeprefix(prefix) for setting in settings if setting.startswith(prefix)
+    ]
+    return for_all + for_column
 
 
 def is_no_answer(answer: str) -> bool:
@@ -101,14 +106,15 @@ _CODES = _REPEATED_DIGITS | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
 _SIGNED_CODES = [-1.0, *_CODES, *(-code for code in _CODES)]
 CODE_WORDS = "may mean missing"  # in the note of a column with a likely code
 
-# A column has at most this many codes at each end of its values, ...
+# At most this many codes are looked for at each end of a column's values.
 _MOST_CODES = 3
-# ... beside at least this many other values, ...
+# A column has codes only if it has at least this many other values.
 _FEWEST_VALUES = 3
-# ... each in this number of cells at least, and in this share of them, ...
+# A number is a likely code only if at least this many cells hold it.
 _FEWEST_CELLS = 3
+# A number is a likely code only if at least this share of the cells holds it.
 _FREQUENT = 0.005
-# ... and further from the other values than this share of their range.
+# Codes are further from the other values than this share of the range of these.
 _FAR = 0.25
 
 # Beside words, short codes and signs may stand for a missing value, too.
@@ -160,10 +166,13 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
 def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> set[str]:
     """Find numbers and signs that may stand for nothing among words.
 
-    None is found if a number or sign is not a code: numbers are then classes ("1st", "2", "A1").
-    None is found, either, unless there are more words than numbers and signs. A code of one digit,
-    or a sign, needs words of two letters at least and without digits; beside other words it may be
-    a class: 9 beside "10a", 0 beside the blood groups "A" and "AB", "-" beside "A", "C", "G", "T".
+    All numbers and signs stand for nothing, or none does. None does in these cases:
+
+    - One of them is not a code. Numbers are then classes, as in "1st", "2", "A1".
+    - There are not more words than numbers and signs.
+    - One of them is a sign or has one digit, and some word has less than two letters, or a digit.
+      It may then be a class: 9 beside "10a", 0 beside the blood groups "A" and "AB", "-" beside
+      "A", "C", "G", "T".
 
     >>> _codes_among_words(["yes", "no", "0"], {"0": 0.0})
     {'0'}
@@ -183,19 +192,22 @@ def _codes_among_words(labels: Iterable[str], numbers: Mapping[str, float]) -> s
     long_codes = {text for text in candidates if text in numbers and _is_long_code(numbers[text])}
     short_codes = {text for text in candidates if numbers.get(text) in _SHORT_CODES}
     signs = {text for text in candidates if re.fullmatch(_SIGNS, text.strip())}
-    if candidates != long_codes | short_codes | signs or len(candidates) >= len(words):
+    are_codes = candidates == long_codes | short_codes | signs
+    if not are_codes or len(candidates) >= len(words):
         return set()
-
-    # Plain words have two letters at least and no digit.
-    are_plain_words = all(
-        re.search(r"[^\W\d_].*[^\W\d_]", word) and not re.search(r"\d", word) for word in words
-    )
-    if candidates != long_codes and not are_plain_words:
+    if candidates != long_codes and not all(map(_is_plain_word, words)):
         return set()
     return candidates
 
 
+def _is_plain_word(word: str) -> bool:
+    """Tell whether a word has two letters at least and no digit."""
+    has_two_letters = re.search(r"[^\W\d_].*[^\W\d_]", word) is not None
+    return has_two_letters and not re.search(r"\d", word)
+
+
 def _is_long_code(number: float) -> bool:
+    """Tell whether a number is a code of several digits, or a negative one."""
     return abs(number) in _CODES and (number < 0 or number > 9)
 
 
@@ -210,36 +222,52 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
     present_codes = set(numbers.filter(numbers.is_in(_SIGNED_CODES)).unique())
     if not present_codes & {numbers.min(), numbers.max()}:
         return []
+
     fewest_cells = max(_FEWEST_CELLS, _FREQUENT * len(numbers))
     counts = numbers.alias("value").value_counts().sort("value")
     codes = []
-    for ordered_counts in (counts, counts.reverse()):
-        n_codes = _n_leading_codes(ordered_counts["value"].to_list())
-        code_counts = ordered_counts.head(n_codes)
-        if (code_counts["count"] >= fewest_cells).all():
-            codes += [(f"{code:.0f}", count) for code, count in code_counts.iter_rows()]
+    # Codes may stand at either end: the smallest values come first, then the largest.
+    for counts_from_end in (counts, counts.reverse()):
+        n_codes = _n_leading_codes(counts_from_end["value"].to_list())
+        code_counts = counts_from_end.head(n_codes)
+        are_frequent = (code_counts["count"] >= fewest_cells).all()
+        if are_frequent:
+            for code, n_cells in code_counts.iter_rows():
+                codes.append((f"{code:.0f}", n_cells))
     return codes
 
 
 def _n_leading_codes(values: list[float], fewest: int = _FEWEST_VALUES) -> int:
-    """Count the codes that sorted values begin with.
+    """Count the codes at the beginning of distinct values, which ascend or descend.
 
-    There are none unless they are outside the range of the other values, at least ``fewest``.
+    Numbers that look like codes are codes only if at least ``fewest`` other values follow, and if
+    there is a wide gap before these. No gap is needed if the codes are the only negative numbers.
+
+    >>> _n_leading_codes([99, 98, 10, 9, 8, 7]), _n_leading_codes([99, 98, 97, 96, 95, 94])
+    (2, 0)
     """
     most_codes = min(_MOST_CODES, len(values) - fewest)
-    n = 0
-    while n < most_codes and (abs(values[n]) in _CODES or values[n] == -1):
-        n += 1
-    if n == 0:
+    n_codes = 0
+    while n_codes < most_codes and _is_code(values[n_codes]):
+        n_codes += 1
+    if n_codes == 0:
         return 0
 
-    last_code = values[n - 1]
-    others = sorted(values[n:])
-    are_only_negatives = last_code < 0 <= others[0]
+    last_code = values[n_codes - 1]
+    next_value = values[n_codes]
+    others = sorted(values[n_codes:])
+    smallest = others[0]
+    largest = others[-1]
+    are_only_negatives = last_code < 0 <= smallest
     widest_gap = max(after - before for before, after in pairwise(others))
-    least_distance = max(_FAR * (others[-1] - others[0]), 2 * widest_gap)
-    is_far = abs(values[n] - last_code) > least_distance
-    return n if are_only_negatives or is_far else 0
+    least_distance = max(_FAR * (largest - smallest), 2 * widest_gap)
+    are_far = abs(next_value - last_code) > least_distance
+    return n_codes if are_only_negatives or are_far else 0
+
+
+def _is_code(number: float) -> bool:
+    """Tell whether a number is one that often stands for a missing value."""
+    return number == -1 or abs(number) in _CODES
 
 
 # ---------------------------------------------------------------- cells of a target
@@ -289,8 +317,11 @@ def may_be_unlabeled(label: str) -> bool:
 
 # ---------------------------------------------------------------- as a person reads them
 
+# The name of a column is shown with at most this many letters.
 _NAME_WIDTH = 40
+# A cell is shown with at most this many letters.
 _CELL_WIDTH = 30
+# A number is shown with this many significant digits.
 _DIGITS = 6
 # What ``visible`` escapes: all that is not printable, and every separator but a space.
 _UNPRINTABLE = r"[\p{C}\p{Z}&&[^ ]]"
@@ -301,7 +332,9 @@ _MOMENT = re.compile(
 
 
 def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
-    r"""Convert cells to short texts, null if they are missing.
+    r"""Convert cells to texts of at most ``limit`` letters, null if they are missing.
+
+    Numbers are rounded, and what cannot be printed is escaped.
 
     >>> cell_texts(pl.Series([" 1,200", "NA", "a\nb", "very " * 9]), limit=12).to_list()
     ['1,200', None, 'a\\nb', 'very very...']
@@ -310,23 +343,30 @@ def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
     """
     if not can_be_text(cells.dtype):
         return pl.Series(cells.name, [None] * len(cells), dtype=pl.String)
-    words = texts(cells)
-    if cells.dtype.is_float():
-        rounded = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series()
-        words = rounded.cast(pl.String)
-    if not cells.dtype.is_integer() and cells.dtype != pl.String:
-        words = words.str.replace(r"\.0+$", "")
-        words = words.str.replace(" 00:00:00$", "")  # a midnight that says nothing
-    words = words.str.strip_chars().set(missing_cells(cells), None)
+    words = _rounded_texts(cells).str.strip_chars()
+    words = words.set(missing_cells(cells), None)
 
     has_unprintable = words.str.contains(_UNPRINTABLE).fill_null(False)
     unprintable = words.filter(has_unprintable).unique().to_list()
     if unprintable:
-        words = words.replace(unprintable, [visible(text, limit) for text in unprintable])
+        escaped = [visible(text, limit) for text in unprintable]
+        words = words.replace(unprintable, escaped)
 
     is_long = (words.str.len_chars() > limit).fill_null(False)
     shortened = words.str.slice(0, limit - 3) + "..."
     return shortened.zip_with(is_long, words).alias(cells.name)
+
+
+def _rounded_texts(cells: pl.Series) -> pl.Series:
+    """Convert cells to text: numbers to six digits, and dates without a time of midnight."""
+    if cells.dtype == pl.String or cells.dtype.is_integer():
+        return texts(cells)
+    words = texts(cells)
+    if cells.dtype.is_float():
+        rounded = pl.select(pl.lit(cells).round_sig_figs(_DIGITS)).to_series()
+        words = rounded.cast(pl.String)
+    words = words.str.replace(r"\.0+$", "")
+    return words.str.replace(" 00:00:00$", "")
 
 
 def shown_cells(cells: pl.Series) -> pl.Series:

@@ -18,24 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary._arrays import Array, Mask
 from chary._words import Parameter, shown
-from chary.tables.cells import codes_of, filled_cells, without_codes
+from chary.tables.cells import filled_cells, settings_for, without_codes
 from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults, find_column, kind_of
 from chary.tables.columns.kind import DROPPED, NUMBER, Kind, unified
 from chary.tables.frames import from_dataframe
 from chary.tables.table import MAX_COLUMNS, TableError, column_hint
 
-# Medians, means and standard deviations come from at most this many rows, and from fewer if these
-# would have more than this many values of features.
+# Medians, means and standard deviations are computed from at most this many rows.
 _STATISTICS_ROWS = 100_000
+# They are computed from fewer rows if all numbers of these would be more than this many.
 _STATISTICS_CELLS = 2**26
-# About as many values of features are computed at a time.
+# Features are computed for some rows at a time, so that about this many values are in memory.
 _CHUNK_CELLS = 2**22
-# Standardised values are clipped.
+# Standardised values lie between minus this number and this number; others are clipped to it.
 _CLIP = 100.0
-# A new table is refused if at least as many unreadable cells as a column has are less probable than
-# this, given the share of unreadable cells that ``fit`` accepts.
+# A new table is refused if a column has so many unreadable cells that as many or more are less
+# probable than this, if each cell were unreadable with the largest share that ``fit`` accepts.
 _UNLIKELY = 0.01
-# Parameters that override the kind of a column; the first one counts.
+# The parameters that override the kind of a column. For a column in several, the first one counts.
 _FORCED = ("drop", "identifier", "text", "categorical", "numeric")
 
 Statistics = dict[str, NDArray[np.float64]]
@@ -146,8 +146,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         n_classes = 0 if y is None else len(set(map(str, y)))
         columns = []
         for cells in frame:
-            # If several settings apply to a column, the last one counts.
-            orders = codes_of(cells.name, self.dates) or [""]
+            # If several values of ``dates`` apply to a column, the last one counts. Those for the
+            # column alone come last.
+            orders = settings_for(cells.name, self.dates) or [""]
             kind = forced.get(cells.name, "")
             columns.append(find_column(cells, kind, orders[-1], n_classes, defaults))
 
@@ -172,7 +173,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def restored(
         cls, params: dict[str, Sequence[str]], columns: list[Column], statistics: Statistics
     ) -> TablePreparation:
-        """Restore a fitted preparation from its ``ordered_`` columns and ``statistics_``."""
+        """Restore a fitted preparation from its ``ordered_`` columns and ``statistics_``.
+
+        Both may come from a damaged or hostile model file: they are refused if the statistics do
+        not have one positive scale, mean and median for each feature that is a number.
+        """
         mismatch = TableError("The model file does not fit its columns; train the model again.")
         n_numbers = 0
         for column in columns:
@@ -181,9 +186,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             # Checked after each column: a small file can claim columns of thousands of numbers.
             if n_numbers > MAX_COLUMNS:
                 raise mismatch
-        expected = dict.fromkeys(("median", "mean", "scale"), (n_numbers,)) if n_numbers else {}
+        expected_shapes = {}
+        if n_numbers:
+            expected_shapes = dict.fromkeys(("median", "mean", "scale"), (n_numbers,))
         shapes = {name: values.shape for name, values in statistics.items()}
-        if shapes != expected or (n_numbers and (statistics["scale"] <= 0).any()):
+        if shapes != expected_shapes:
+            raise mismatch
+        if n_numbers and (statistics["scale"] <= 0).any():
             raise mismatch
         preparation = cls(**params)
         preparation.columns_ = columns
@@ -201,16 +210,21 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             The columns to leave out, and for each the reason, which is its note.
         """
         check_is_fitted(self)
-        is_used = [feature.column not in notes for feature in self.features()]
+        stays = [feature.column not in notes for feature in self.features()]  # by feature
         statistics = {}
         for name, values in self.statistics_.items():
-            # Numbers are the first features, and each has its statistics.
-            statistics[name] = values[is_used[: len(values)]]
+            # Only features that are numbers have statistics; they are the first features.
+            n_numbers = len(values)
+            statistics[name] = values[stays[:n_numbers]]
 
         left_out = {name: Column(name, DROPPED, note) for name, note in notes.items()}
-        columns = [left_out.get(column.name, column) for column in self.ordered_]
-        preparation = TablePreparation.restored(self.get_params(), columns, statistics)
-        preparation.columns_ = [left_out.get(column.name, column) for column in self.columns_]
+
+        def as_left_out(columns: list[Column]) -> list[Column]:
+            return [left_out.get(column.name, column) for column in columns]
+
+        ordered = as_left_out(self.ordered_)
+        preparation = TablePreparation.restored(self.get_params(), ordered, statistics)
+        preparation.columns_ = as_left_out(self.columns_)
         return preparation
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -228,9 +242,13 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         return np.ascontiguousarray(features), counts.missing
 
     def cell_counts(self) -> CellCounts:
-        """Start to count the cells of a new table."""
+        """Start to count the cells of a new table.
+
+        Cells are counted in columns of numbers. Cells of any text fit a column of categories.
+        """
         check_is_fitted(self)
-        return CellCounts([place.column for place in self._layout.numbers], self.numeric)
+        counted_columns = [place.column for place in self._layout.numbers]
+        return CellCounts(counted_columns, forced=self.numeric)
 
     def transform_part(
         self, frame: pl.DataFrame, counts: CellCounts | None = None
@@ -245,35 +263,56 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             counts = self.cell_counts()
         self.require_columns(frame.columns)
         frame = self._without_codes(frame)
-        features = np.empty((frame.height, self._layout.n_features), np.float32, order="F")
-        size = max(1, _CHUNK_CELLS // features.shape[1])
-        for start in range(0, frame.height, size):
-            self._fill(frame.slice(start, size), counts, features[start : start + size])
+        n_features = self._layout.n_features
+        features = np.empty((frame.height, n_features), np.float32, order="F")
+        chunk_rows = max(1, _CHUNK_CELLS // n_features)
+        for start in range(0, frame.height, chunk_rows):
+            chunk = frame.slice(start, chunk_rows)
+            chunk_features = features[start : start + chunk_rows]  # a view, which is written to
+            for place in self._layout.numbers:
+                self._write_numbers(place, chunk, counts, chunk_features)
+            for place in self._layout.groups:
+                self._write_groups(place, chunk, chunk_features)
         return features
 
-    def _fill(self, frame: pl.DataFrame, counts: CellCounts, features: NDArray[np.float32]) -> None:
-        """Write the features of some rows, and count their cells."""
-        medians = self.statistics_.get("median", ())  # no column of numbers, no statistics
-        means = self.statistics_.get("mean", ())
-        scales = self.statistics_.get("scale", ())
-        for place in self._layout.numbers:
-            cells = unified(frame[place.column.name])
-            numbers = place.kind.read(cells, place.column)
-            # One feature after the other: their values lie side by side in memory.
-            for i, values in enumerate(numbers.T, place.features.start):
-                filled = np.where(np.isnan(values), medians[i], values)
-                standardised = (filled - means[i]) / scales[i]
-                np.clip(standardised, -_CLIP, _CLIP, out=features[:, i])
-            is_missing = np.isnan(numbers[:, 0])
-            counts.add_cells(place.column.name, cells, is_missing)
-            if place.indicator is not None:
-                features[:, place.indicator] = is_missing
+    def _write_numbers(
+        self,
+        place: _Place,
+        frame: pl.DataFrame,
+        counts: CellCounts,
+        features: NDArray[np.float32],
+    ) -> None:
+        """Write the features of a column of numbers, standardised, and count its cells.
 
-        for place in self._layout.groups:
-            cells = unified(frame[place.column.name])
-            codes = place.kind.read(cells, place.column)[:, 0]
-            for code, feature in enumerate(features[:, place.features].T):
-                np.equal(codes, code, out=feature)
+        A cell may have several numbers, as a date has a year and a month. A missing number becomes
+        the median; the feature ``place.indicator``, if there is one, marks the cell.
+        """
+        column = place.column
+        cells = unified(frame[column.name])
+        numbers = place.kind.read(cells, column)  # (n, numbers of a cell)
+        # One feature after the other, as the values of a feature lie side by side in memory.
+        for i, values in enumerate(numbers.T, place.features.start):
+            median = self.statistics_["median"][i]
+            mean = self.statistics_["mean"][i]
+            scale = self.statistics_["scale"][i]
+            without_gaps = np.where(np.isnan(values), median, values)
+            standardised = (without_gaps - mean) / scale
+            np.clip(standardised, -_CLIP, _CLIP, out=features[:, i])
+
+        # If one number of a cell is missing, all are.
+        is_missing = np.isnan(numbers[:, 0])
+        counts.add_cells(column.name, cells, is_missing)
+        if place.indicator is not None:
+            features[:, place.indicator] = is_missing
+
+    def _write_groups(
+        self, place: _Place, frame: pl.DataFrame, features: NDArray[np.float32]
+    ) -> None:
+        """Write the features of a column of categories: 1 for the group of a cell, 0 for others."""
+        cells = unified(frame[place.column.name])
+        codes = place.kind.read(cells, place.column)[:, 0]  # (n,) the number of a cell's group
+        for code, feature in enumerate(features[:, place.features].T):
+            np.equal(codes, code, out=feature)
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse a table whose ``names`` lack a column that the model uses."""
@@ -292,6 +331,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def features(self) -> list[Feature]:
         """Describe the features, in their order."""
         check_is_fitted(self)
+        # In their order: numbers, indicators of missing numbers, groups of categories.
         numbers: list[Feature] = []
         indicators: list[Feature] = []
         for place in self._layout.numbers:
@@ -332,26 +372,33 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             raise TableError(" ".join(sentences))
 
     def _forced_kinds(self) -> dict[str, str]:
-        """Return the kinds that columns are forced to be."""
+        """Return the kind that each column named in a parameter is forced to be."""
         forced: dict[str, str] = {}
+        # The first parameter counts, so it is written last.
         for kind in reversed(_FORCED):
-            forced.update(dict.fromkeys(getattr(self, kind), kind))
+            for name in getattr(self, kind):
+                forced[name] = kind
         return forced
 
     def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Empty the cells that hold a code for a missing value."""
         for cells in frame:
-            codes = codes_of(cells.name, self.missing)
+            codes = settings_for(cells.name, self.missing)
             if codes:
                 frame = frame.with_columns(without_codes(cells, codes))
         return frame
 
 
 def _unknown_columns(settings: Sequence[str], columns: Sequence[str], kind: str) -> list[str]:
-    """Say which settings, such as ``age=99``, name no column; a sentence for each."""
+    """Say which settings, such as ``age=99``, name no column; a sentence for each.
+
+    A setting without "=" is for every column. A column's own name may hold "=", so a setting is
+    compared with whole names.
+    """
     sentences = []
     for setting in settings:
-        if "=" in setting and not any(setting.startswith(f"{name}=") for name in columns):
+        names_column = any(setting.startswith(f"{name}=") for name in columns)
+        if "=" in setting and not names_column:
             name = setting.partition("=")[0]
             sentences.append(
                 f"There is no column {shown(name)} for {kind} {shown(setting)}; "
@@ -367,20 +414,23 @@ def _indicator(name: str, column: str) -> Feature:
 
 @dataclass
 class _Place:
-    """Where the features of a column are."""
+    """Where the features of a column stand among all features.
+
+    A column has a feature for each number of a cell, or one for each group of cells.
+    """
 
     column: Column
     kind: Kind
-    names: list[str]  # of its numbers, or groups
-    features: slice = field(init=False)  # the places of its numbers, or groups
-    indicator: int | None = None  # the feature that marks missing cells, if there is one
+    names: list[str]  # of the features, without the indicator
+    features: slice = field(init=False)  # the places of these features
+    indicator: int | None = None  # the place of the feature that marks missing cells, if any
 
 
 class _Layout(NamedTuple):
-    """Where all features are: numbers, indicators of missing ones, groups."""
+    """The order of all features: numbers, indicators of missing numbers, groups."""
 
-    numbers: list[_Place]
-    groups: list[_Place]
+    numbers: list[_Place]  # the columns whose features are numbers
+    groups: list[_Place]  # the columns whose features are groups
     n_features: int
 
 
@@ -412,27 +462,35 @@ def _place_all(places: list[_Place], start: int) -> int:
 
 
 def _statistics(frame: pl.DataFrame, layout: _Layout) -> Statistics:
-    """Compute median, mean and scale of the numbers."""
+    """Compute median, mean and scale of each feature that is a number, from a sample of rows.
+
+    The scale is the standard deviation. The topics of a text, or the entries of an embedding, share
+    one scale: the root of the mean of their variances.
+    """
     if not layout.numbers:
         return {}
     n_rows = min(_STATISTICS_ROWS, _STATISTICS_CELLS // layout.n_features)
     if frame.height > n_rows:
-        drawn = np.random.default_rng(0).choice(frame.height, n_rows, replace=False)
-        frame = frame[np.sort(drawn)]
+        rng = np.random.default_rng(0)
+        sample = rng.choice(frame.height, n_rows, replace=False)
+        frame = frame[np.sort(sample)]
 
-    columns = []
+    number_arrays = []
     for place in layout.numbers:
         cells = unified(frame[place.column.name])
-        columns.append(place.kind.read(cells, place.column))
+        number_arrays.append(place.kind.read(cells, place.column))
+    numbers = np.asfortranarray(np.column_stack(number_arrays))  # (n, k)
     imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    numbers = imputer.fit_transform(np.asfortranarray(np.column_stack(columns)))
+    without_gaps = imputer.fit_transform(numbers)
     # Sorted, so that the order of the rows does not change how sums are rounded.
-    scaler = StandardScaler().fit(np.sort(numbers, axis=0))
+    scaler = StandardScaler().fit(np.sort(without_gaps, axis=0))
+
+    scales = scaler.scale_
     for place in layout.numbers:
-        if place.kind.one_scale:  # the root mean square of all deviations
-            mean_square = scaler.var_[place.features].mean()
-            scaler.scale_[place.features] = np.sqrt(mean_square) if mean_square > 0 else 1.0
-    return {"median": imputer.statistics_, "mean": scaler.mean_, "scale": scaler.scale_}
+        if place.kind.one_scale:
+            mean_variance = scaler.var_[place.features].mean()
+            scales[place.features] = np.sqrt(mean_variance) if mean_variance > 0 else 1.0
+    return {"median": imputer.statistics_, "mean": scaler.mean_, "scale": scales}
 
 
 # ---------------------------------------------------------------- cells that cannot be read
@@ -447,9 +505,11 @@ class CellCounts:
     def __init__(self, columns: Sequence[Column], forced: Sequence[str] = ()) -> None:
         self._columns = {column.name: column for column in columns}
         self._forced = forced
-        # Cells that hold something, cells without a number, and cells in another form than in
-        # ``fit``: "filled", "missing" and "unreadable".
+        # For each column the number of its "filled" cells, which hold something, of its "missing"
+        # cells, which have no number, and of its "unreadable" cells, in another form than in
+        # ``fit``. An unreadable cell is both filled and missing.
         self._counts: dict[str, Counter[str]] = {name: Counter() for name in self._columns}
+        # For each column its first unreadable cell, as an example for the error.
         self._first_unreadable: dict[str, Any] = {}
 
     @property
@@ -461,17 +521,28 @@ class CellCounts:
         return {name: counts["missing"] for name, counts in self._counts.items()}
 
     def add_cells(self, name: str, cells: pl.Series, is_missing: Mask) -> None:
-        """Count cells of a column in a part of the table."""
+        """Count cells of a column in a part of the table.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        cells : Series
+            Its cells.
+        is_missing : array of shape (n,)
+            Whether no number was read from a cell: it is empty, or cannot be read.
+        """
         column = self._columns[name]
         numberless = cells.filter(is_missing)
-        filled = filled_cells(numberless)
-        unreadable = kind_of(column).unreadable_cells(filled, column)
-        if len(unreadable):
-            self._first_unreadable.setdefault(name, unreadable.head(1).to_list()[0])
+        numberless_text = filled_cells(numberless)  # those that hold something
+        unreadable = kind_of(column).unreadable_cells(numberless_text, column)
+        if len(unreadable) and name not in self._first_unreadable:
+            self._first_unreadable[name] = unreadable.head(1).to_list()[0]
+
+        n_with_number = len(cells) - len(numberless)
+        n_filled = n_with_number + len(numberless_text)
         self._counts[name].update(
-            filled=len(cells) - len(numberless) + len(filled),
-            missing=len(numberless),
-            unreadable=len(unreadable),
+            filled=n_filled, missing=len(numberless), unreadable=len(unreadable)
         )
 
     def add(self, later: CellCounts) -> None:
@@ -483,20 +554,28 @@ class CellCounts:
     def refuse(self) -> None:
         """Refuse the table if a column has too many unreadable cells.
 
-        A column that the user forced to be numeric is refused only if no cell can be read.
+        They are too many if no cell can be read, or if chance would hardly make as many of a column
+        that ``fit`` accepts. A column that the user forced to be numeric is refused only if no cell
+        can be read.
         """
         for name, counts in self._counts.items():
             n_filled = counts["filled"]
             n_unreadable = counts["unreadable"]
-            # The probability of at least as many unreadable cells.
-            p = binom.sf(n_unreadable - 1, n_filled, 1 - COLUMN_DEFAULTS.readable_share)
-            is_accepted = p >= _UNLIKELY or name in self._forced
-            if n_unreadable == 0 or (n_unreadable < n_filled and is_accepted):
-                continue
-            column = self._columns[name]
-            expected = kind_of(column).expected(column)
-            raise TableError(
-                f"Column {shown(name)} holds {shown(self._first_unreadable[name])}: "
-                f"{n_unreadable:,} of {n_filled:,} cells cannot be read, "
-                f"because the model learned from {expected}; write them the same way."
-            )
+            if n_unreadable == 0:
+                are_too_many = False
+            elif n_unreadable == n_filled:
+                are_too_many = True
+            elif name in self._forced:
+                are_too_many = False
+            else:
+                largest_share = 1 - COLUMN_DEFAULTS.readable_share  # that ``fit`` accepts
+                p_as_many = binom.sf(n_unreadable - 1, n_filled, largest_share)
+                are_too_many = p_as_many < _UNLIKELY
+            if are_too_many:
+                column = self._columns[name]
+                expected = kind_of(column).expected(column)
+                raise TableError(
+                    f"Column {shown(name)} holds {shown(self._first_unreadable[name])}: "
+                    f"{n_unreadable:,} of {n_filled:,} cells cannot be read, "
+                    f"because the model learned from {expected}; write them the same way."
+                )

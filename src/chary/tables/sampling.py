@@ -42,7 +42,8 @@ from chary.tables.target import (
 if TYPE_CHECKING:
     from chary.tables.source import Source
 
-# Joined to the seed, so that an audit or another use of the same seed draws other numbers.
+# This number is joined to the seed, so that an audit with the same seed draws other numbers. It is
+# the word "sample".
 _STREAM = 0x73616D706C65
 # The rank of a row that must not be drawn.
 _NEVER = 2**64 - 1
@@ -90,8 +91,8 @@ def sample_rows(
     # Raw random numbers, which stay the same over versions of NumPy.
     generator = np.random.PCG64(np.random.SeedSequence([seed, _STREAM]))
     reservoir = _Reservoir(k, max_bytes, source.table.name)
-    blank_numbers: list[NDArray[np.int64]] = []
-    n_rows = 0
+    blank_numbers: list[NDArray[np.int64]] = []  # of each batch
+    n_rows = 0  # before the batch
     for batch in source.batches():
         frame = batch.table.frame
         numbers = np.arange(n_rows, n_rows + frame.height)
@@ -101,6 +102,8 @@ def sample_rows(
         is_blank = blank_rows(frame)
         blank_numbers.append(numbers[is_blank])
 
+        # Every row gets a rank, so that it depends on nothing but the row's place. Labelled rows
+        # are taken without a draw, and blank rows not at all.
         ranks = np.asarray(generator.random_raw(frame.height), dtype=np.uint64)
         ranks[is_labeled | is_blank] = _NEVER
         is_certain = (is_labeled | np.isin(numbers, keep)) & ~is_blank
@@ -170,7 +173,8 @@ class _Reservoir:
         frames, marks = zip(*self._batches, strict=True)
         rows = _Rows(pl.concat(frames), pl.concat(marks))
         ranks = rows.marks["rank"].sort()
-        if len(ranks) > self.k:  # only the first ``k`` of them can be drawn
+        # Only the ``k`` smallest ranks can be drawn: all are below the next one.
+        if len(ranks) > self.k:
             self._limit = ranks[self.k]
 
         rows = rows.below(self._limit)

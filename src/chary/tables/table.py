@@ -20,19 +20,22 @@ from chary._arrays import Ints, Mask
 from chary._words import Parameter, Step, listed, parts_of, shown, visible
 from chary.options import FORMAT_WORDS
 
+# A table has at most this many columns, and at most this many features.
 MAX_COLUMNS = 4096
-PACKED = ("gz",)  # how a file may be compressed
-PACKABLE = ("csv", "jsonl")  # formats that are worth compressing
+# A file may be compressed in one of these ways.
+PACKED = ("gz",)
+# These formats are worth compressing; the others do it themselves.
+PACKABLE = ("csv", "jsonl")
 
-# The columns that chary adds: a label, ...
+# The added column that holds a label for each row.
 LABEL = "chary_label"
-# ... how far to trust it, ...
+# The added column that says how far to trust the label.
 CONFIDENCE = "chary_confidence"
-# ... where it comes from, ...
+# The added column that says where the label comes from.
 SOURCE = "chary_source"
-# ... whether to accept it, ...
+# The added column that says whether to accept the label.
 ACCEPT = "chary_accept"
-# ... and what decides it.
+# The added column that names the cells which decide the label.
 WHY = "chary_why"
 ADDED_COLUMNS = (LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY)
 
@@ -168,16 +171,18 @@ class Table:
         return self.frame.height if self.taken is None else self.taken.n_rows
 
     @property
-    def n_numbers(self) -> int:
+    def n_file_rows(self) -> int:
         """Number of rows of the file, blank ones too."""
-        return self.n_rows if self.blank is None else self.n_rows + len(self.blank.numbers)
+        n_blank = 0 if self.blank is None else len(self.blank.numbers)
+        return self.n_rows + n_blank
 
     def numbers(self, places: Ints) -> NDArray[np.int64]:
         """Return the row numbers in the file, from 0, of ``places`` in ``frame``."""
         if self.taken is not None:
             return self.taken.numbers[places]
         if self.blank is not None:
-            return np.delete(np.arange(self.n_numbers), self.blank.numbers)[places]
+            filled_numbers = np.delete(np.arange(self.n_file_rows), self.blank.numbers)
+            return filled_numbers[places]
         return np.asarray(places, dtype=np.int64)
 
     def places_of(self, numbers: ArrayLike) -> Ints:
@@ -208,14 +213,29 @@ class Table:
         if not is_blank.any():
             return self
         mask = pl.Series(is_blank)
-        blank = BlankRows(np.flatnonzero(is_blank), self.frame.filter(mask))
-        note = blank_rows_note(len(blank.numbers))
-        return replace(self, frame=self.frame.filter(~mask), blank=blank, notes=(*self.notes, note))
+        blank_numbers = np.flatnonzero(is_blank)
+        note = blank_rows_note(len(blank_numbers))
+        return replace(
+            self,
+            frame=self.frame.filter(~mask),
+            blank=BlankRows(blank_numbers, self.frame.filter(mask)),
+            notes=(*self.notes, note),
+        )
 
     def with_blank_rows(self, added: Mapping[str, Any]) -> tuple[Table, dict[str, pl.Series]]:
         """Put blank rows back into their place.
 
-        The columns ``added`` get empty cells for them.
+        Parameters
+        ----------
+        added : mapping of str to array-like
+            Columns with a value for each row of ``frame``, by name.
+
+        Returns
+        -------
+        table : Table
+            All rows of the file, in their order.
+        columns : dict of str to Series
+            The columns ``added``, with an empty cell for each blank row.
         """
         columns = {name: pl.Series(name, values) for name, values in added.items()}
         if self.blank is None:
@@ -223,13 +243,18 @@ class Table:
 
         # Blank rows are appended below the filled rows, then all are sorted by row number.
         blank_numbers = self.blank.numbers
-        filled_numbers = np.delete(np.arange(self.n_numbers), blank_numbers)
-        order = np.argsort(np.concatenate([filled_numbers, blank_numbers]))
+        n_blank = len(blank_numbers)
+        filled_numbers = np.delete(np.arange(self.n_file_rows), blank_numbers)
+        appended_numbers = np.concatenate([filled_numbers, blank_numbers])
+        order = np.argsort(appended_numbers)
+
         blank_cells = self.blank.frame.select(self.frame.columns)
-        frame = pl.concat([self.frame, blank_cells])[order]
+        appended = pl.concat([self.frame, blank_cells])
+        whole = replace(self, frame=appended[order], blank=None)
         for name, column in columns.items():
-            columns[name] = column.extend_constant(None, len(blank_numbers))[order]
-        return replace(self, frame=frame, blank=None), columns
+            with_empty_cells = column.extend_constant(None, n_blank)
+            columns[name] = with_empty_cells[order]
+        return whole, columns
 
     @property
     def suffix(self) -> str:
@@ -386,20 +411,21 @@ def refuse_taken(table: Table, names: Iterable[str]) -> None:
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:
-    """Refuse columns of the same name."""
-    positions_of: dict[str, list[str]] = {}
+    """Refuse columns of the same name; ``where`` says in a sentence where they are."""
+    positions_of: dict[str, list[str]] = {}  # from 1, by name
     for position, name in enumerate(names, 1):
         positions_of.setdefault(name, []).append(str(position))
-    same_names = []
-    n_surplus = 0
+
+    clauses = []
+    n_to_rename = 0
     for name, positions in positions_of.items():
         if len(positions) > 1:
             both = "both" if len(positions) == 2 else "all"
-            same_names.append(f"columns {listed(positions)} are {both} called {shown(name)}")
-            n_surplus += len(positions) - 1
-    if same_names:
-        rename = "rename one" if n_surplus == 1 else "rename all but one of each name"
-        raise TableError(f"{where}: {'; '.join(same_names)}; {rename}.")
+            clauses.append(f"columns {listed(positions)} are {both} called {shown(name)}")
+            n_to_rename += len(positions) - 1
+    if clauses:
+        rename = "rename one" if n_to_rename == 1 else "rename all but one of each name"
+        raise TableError(f"{where}: {'; '.join(clauses)}; {rename}.")
 
 
 def told_apart(text: str) -> str:
@@ -490,7 +516,8 @@ def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.Dat
             common = empty.schema[column]
             agree_on_numbers = dtype.is_numeric() == common.is_numeric()
             agree_on_text = (dtype in _TEXT) == (common in _TEXT)
-            if dtype != pl.Null and not (agree_on_numbers and agree_on_text):
+            is_empty = dtype == pl.Null  # a column without a filled cell fits any type
+            if not is_empty and not (agree_on_numbers and agree_on_text):
                 raise TableError(
                     f"{name}: column {shown(column)} holds {dtype} and {common}; write it in one "
                     "type."
@@ -501,7 +528,7 @@ def common_schema(frames: Sequence[pl.DataFrame], name: str) -> dict[str, pl.Dat
 def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -> pl.DataFrame:
     """Give a frame the columns and types of a schema.
 
-    Whole numbers that a float cannot hold are refused.
+    A column that the frame lacks is empty. Whole numbers that a float cannot hold are refused.
     """
     empty = pl.Series([None]).new_from_index(0, frame.height)
     columns = []
@@ -521,11 +548,12 @@ def cast_to(frame: pl.DataFrame, schema: Mapping[str, pl.DataType], name: str) -
 
 # ---------------------------------------------------------------- memory
 
-# Bytes of memory needed for each byte of cells. Equal cells of a column with a dictionary share
-# their bytes, but only until the column is converted.
+# A table needs about this many bytes of memory for each byte of its cells. Equal cells of a column
+# with a dictionary share their bytes, but only until the column is converted.
 _GROWTH = 3
-# Where Linux tells what it and each program uses, and the limits of a container.
+# Linux tells in this folder how much memory it and each program uses.
 _PROC = Path("/proc")
+# Linux tells in this folder how much memory a container uses, and its limit.
 _GROUP = Path("/sys/fs/cgroup")
 
 
@@ -610,17 +638,19 @@ def row_bytes(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def _cell_bytes(cells: pl.Series) -> int | NDArray[np.int64]:
-    """Return the bytes of each cell, or one number if all are equal."""
+    """Return the bytes of each cell, or one number if all are equal.
+
+    A list takes eight bytes, and eight for each of its values.
+    """
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:
         sizes = cells.str.len_bytes()
     elif cells.dtype == pl.Binary:
         sizes = cells.bin.size()
-    elif cells.dtype == pl.List:
-        sizes = 8 + 8 * cells.list.len().cast(pl.Int64).fill_null(0)
-    elif cells.dtype == pl.Array:
-        sizes = 8 + 8 * cells.arr.len().cast(pl.Int64).fill_null(0)
+    elif cells.dtype in (pl.List, pl.Array):
+        n_values = cells.list.len() if cells.dtype == pl.List else cells.arr.len()
+        sizes = 8 + 8 * n_values.cast(pl.Int64).fill_null(0)
     else:
         return 8
     return sizes.fill_null(0).to_numpy().astype(np.int64)

@@ -6,21 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import takewhile
 from typing import NamedTuple
 
 import polars as pl
 
 from chary._words import Parameter, counted, listed, shown
 from chary.method.labels import Labels, encode
-from chary.tables.cells import as_whole, codes_of, doubtful_labels, label_texts
+from chary.tables.cells import as_whole, doubtful_labels, label_texts, settings_for
 from chary.tables.table import Table, TableError, can_be_text, column_named, composed, told_apart
 
-# Most classes of a target: a column of more different values hardly holds labels.
+# A target has at most this many classes: a column of more different values hardly holds labels.
 MAX_CLASSES = 1000
-# Up to this many values are classes in a table of any size; more need two rows each on average.
+# At most this many values are classes in a table of any size; more need two rows each on average.
 _FEW_CLASSES = 20
-# Most values, or spellings of a class, that a sentence names.
+# A sentence names at most this many values, or spellings of a class.
 _MAX_NAMED = 6
 
 
@@ -103,20 +102,26 @@ def target_values(
     """
     _, label_counts, marker_counts = count_labels(column, markers_of(unlabeled))
     counts = label_counts | marker_counts
-    class_of = merge_slips(chosen_spellings(counts), same or {}, column.name)
-    doubtful = set()
-    not_labels = {class_of[text] for text in marker_counts}
-    for text in doubtful_labels(counts, codes_of(column.name, missing)):
-        doubtful.add(class_of[text])
+    # Several texts may be spellings of one value.
+    name_of = merge_slips(chosen_spellings(counts), same or {}, column.name)
+
+    doubtful_names = set()
+    not_labels = {name_of[text] for text in marker_counts}
+    codes = settings_for(column.name, missing)
+    for text in doubtful_labels(counts, codes):
+        name = name_of[text]
+        doubtful_names.add(name)
         if not is_marker(text, classes):
-            not_labels.add(class_of[text])
-    rows: Counter[str] = Counter()
+            not_labels.add(name)
+
+    rows_of: Counter[str] = Counter()  # by the name of a value
     for text, n_rows in counts.items():
-        rows[class_of[text]] += n_rows
-    return [
-        Value(name, n_rows, name not in not_labels, name in doubtful)
-        for name, n_rows in rows.most_common()
-    ]
+        rows_of[name_of[text]] += n_rows
+    values = []
+    for name, n_rows in rows_of.most_common():
+        is_label = name not in not_labels
+        values.append(Value(name, n_rows, is_label, is_doubtful=name in doubtful_names))
+    return values
 
 
 def target_labels(
@@ -148,14 +153,14 @@ def require_target(table: Table, target: str) -> None:
 
 
 class LabelCounts(NamedTuple):
-    """The cells of a column as labels, and their counts of rows.
+    """The cells of a column as labels, and how many rows have each text.
 
-    The most frequent label comes first.
+    In both counts the most frequent text comes first.
     """
 
-    labels: pl.Series
-    counts: dict[str, int]  # of labels
-    marker_counts: dict[str, int]  # of texts that mean "no label"
+    labels: pl.Series  # the text of each cell, null if it is empty
+    counts: dict[str, int]  # rows by label
+    marker_counts: dict[str, int]  # rows by text that means "no label"
 
 
 def count_labels(cells: pl.Series, markers: Sequence[str]) -> LabelCounts:
@@ -185,7 +190,7 @@ def refuse_doubtful(
 
     A value is accepted if it is one of the ``classes``.
     """
-    codes = codes_of(target, missing)
+    codes = settings_for(target, missing)
     doubtful = [text for text in doubtful_labels(counts, codes) if not is_marker(text, classes)]
     if not doubtful:
         return
@@ -204,13 +209,14 @@ def _refuse_unlearnable(target: str, counts: Mapping[str, int], classes: set[str
     n_labeled = sum(counts.values())
     if len(classes) < 2:
         content = "no label"
-        # ``classes`` has at most one name here.
-        for name in classes:
-            content = f"one class only, {shown(name)} in {n_labeled:,} rows"
+        if classes:
+            (only_class,) = classes
+            content = f"one class only, {shown(only_class)} in {n_labeled:,} rows"
         raise TableError(
             f"Column {shown(target)} holds {content}; label some rows of at least two classes."
         )
-    if len(classes) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labeled / 2)):
+    most_classes = min(MAX_CLASSES, max(_FEW_CLASSES, n_labeled / 2))
+    if len(classes) > most_classes:
         raise TableError(
             f"Column {shown(target)} has {len(classes):,} different values in {n_labeled:,} "
             "labelled rows; group them, or choose another target."
@@ -230,7 +236,9 @@ def folded(text: str) -> str:
     >>> folded("Cafe\u0301\u200b") == folded("caf\u00e9")
     True
     """
-    return as_whole(composed(" ".join(composed(text).split()).casefold()))
+    single_spaced = " ".join(composed(text).split())
+    # Composed again, as lower case may take a letter and its mark apart.
+    return as_whole(composed(single_spaced.casefold()))
 
 
 def chosen_spellings(counts: Mapping[str, int]) -> dict[str, str]:
@@ -257,23 +265,25 @@ def fold_sentences(class_of: Mapping[str, str], target: str) -> list[str]:
     >>> fold_sentences({"yes": "yes", "no": "no", "YES": "yes"}, "churn")
     ["In column 'churn', 'yes' and 'YES' were read as one class, 'yes'."]
     """
-    spellings: dict[str, list[str]] = {}
+    spellings_of: dict[str, list[str]] = {}  # by class
     for text, name in class_of.items():
-        spellings.setdefault(name, []).append(told_apart(text))
-    return [
-        f"In column {shown(target)}, {listed(texts[:_MAX_NAMED])} were read as one class, "
-        f"{shown(name)}."
-        for name, texts in spellings.items()
-        if len(texts) > 1
-    ]
+        spellings_of.setdefault(name, []).append(told_apart(text))
+    sentences = []
+    for name, spellings in spellings_of.items():
+        if len(spellings) > 1:
+            sentences.append(
+                f"In column {shown(target)}, {listed(spellings[:_MAX_NAMED])} were read as one "
+                f"class, {shown(name)}."
+            )
+    return sentences
 
 
 # ---------------------------------------------------------------- slips
 
-# A slip has the first letter of the word that is meant, and the longer of the two has at least this
-# many letters: among shorter words, one letter often tells two classes apart.
+# A slip is looked for in words of at least this many letters: among shorter ones, one letter often
+# tells two classes apart.
 _FEWEST_LETTERS = 4
-_LETTERS = r"[^\W\d_]*"
+_NO_LETTER = r"[\W\d_]"
 
 
 def merge_slips(
@@ -285,7 +295,7 @@ def merge_slips(
     {'gut': 'gut', 'gutt': 'gut'}
     """
     class_named = {folded(text): name for text, name in class_of.items()}
-    meant = {}
+    meant = {}  # the class that is meant, by the class that is a slip
     for wrong, right in same.items():
         for text in (wrong, right):
             if folded(text) not in class_named:
@@ -325,36 +335,54 @@ def class_of_slip(name: str, classes: Iterable[str]) -> str:
     >>> class_of_slip("Refnud", ["Refund", "Other"]), class_of_slip("Typ B", ["Typ A"])
     ('Refund', '')
     """
-    return next((other for other in classes if _is_slip(folded(name), folded(other))), "")
+    for other in classes:
+        if _is_slip(folded(name), folded(other)):
+            return other
+    return ""
 
 
 def _is_slip(name: str, meant: str) -> bool:
-    """Tell whether one slip of the pen makes one folded text of the other."""
-    if name == meant or name[:1] != meant[:1] or re.search(r"\d", name + meant):
+    """Tell whether one slip of the pen makes one folded text of the other.
+
+    >>> _is_slip("refnud", "refund"), _is_slip("gutt", "gut"), _is_slip("typ b", "typ a")
+    (True, True, False)
+    """
+    if name == meant or name[:1] != meant[:1]:
         return False
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(name, meant, strict=False))
-    start = sum(1 for _ in alike)
+    if re.search(r"\d", name + meant):
+        return False
+    start = 0  # the place of the first difference
+    for letter, letter_of_meant in zip(name, meant, strict=False):
+        if letter != letter_of_meant:
+            break
+        start += 1
     n_letters = max(_word_length(name, start), _word_length(meant, start))
     if n_letters < _FEWEST_LETTERS:
         return False
 
-    # What is left of both from the first difference on.
-    rest = name[start:]
-    meant_rest = meant[start:]
-    another_letter = rest[1:] == meant_rest[1:]
-    one_too_many = rest[1:] == meant_rest
-    one_too_few = rest == meant_rest[1:]
-    swapped = rest[1::-1] == meant_rest[:2] and rest[2:] == meant_rest[2:]
-    return another_letter or one_too_many or one_too_few or swapped
+    # From the first difference on: "nud" and "und" are left of "refnud" and "refund".
+    left = name[start:]
+    left_of_meant = meant[start:]
+    is_another_letter = left[1:] == left_of_meant[1:]
+    is_one_too_many = left[1:] == left_of_meant
+    is_one_too_few = left == left_of_meant[1:]
+    with_two_swapped = left[:2][::-1] + left[2:]
+    are_two_swapped = with_two_swapped == left_of_meant
+    return is_another_letter or is_one_too_many or is_one_too_few or are_two_swapped
 
 
 def _word_length(text: str, place: int) -> int:
-    """Count the letters of the word at a place of a text, or of the word after a sign there."""
-    before = re.search(rf"{_LETTERS}$", text[:place])
-    here = re.match(_LETTERS, text[place:])
-    after_sign = re.match(_LETTERS, text[place + 1 :])
-    n_before, n_here, n_after = (len(word[0]) if word else 0 for word in (before, here, after_sign))
-    return max(n_before + n_here, n_after)
+    """Count the letters of the word at a place of a text.
+
+    If the character there is no letter, the longer of the words before and after it counts.
+
+    >>> _word_length("typ abend", 5), _word_length("e-mail", 1)
+    (5, 4)
+    """
+    before = re.split(_NO_LETTER, text[:place])[-1]
+    from_place = re.split(_NO_LETTER, text[place:])[0]
+    after_place = re.split(_NO_LETTER, text[place + 1 :])[0]
+    return max(len(before) + len(from_place), len(after_place))
 
 
 class Slip(NamedTuple):
@@ -374,14 +402,15 @@ def likely_slips(rows_of: Mapping[str, int], largest_share: float) -> list[Slip]
     >>> likely_slips({"gut": 40, "gutt": 8, "schlecht": 31}, largest_share=0.5)
     [Slip(label='gutt', rows=8, meant='gut', meant_rows=40)]
     """
-    by_frequency = sorted(rows_of, key=lambda name: (-rows_of[name], name))
+    present = [name for name, rows in rows_of.items() if rows]
+    by_frequency = sorted(present, key=lambda name: (-rows_of[name], name))
     slips = []
     for label in by_frequency:
         rows = rows_of[label]
-        if not rows:
-            continue
-        larger = [name for name in by_frequency if rows <= largest_share * rows_of[name]]
-        meant = class_of_slip(label, larger)
+        much_more_frequent = [
+            name for name in by_frequency if rows <= largest_share * rows_of[name]
+        ]
+        meant = class_of_slip(label, much_more_frequent)
         if meant:
             slips.append(Slip(label, rows, meant, rows_of[meant]))
     return slips

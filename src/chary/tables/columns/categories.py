@@ -37,18 +37,20 @@ class Categories(Kind):
     ) -> Column | None:
         """Find frequent values that cover a column of text.
 
-        In a ``forced`` column, every value counts as frequent.
+        A value is frequent if ``fewest_cells`` or more hold it. The column is categorical if
+        ``fewest_covered`` cells or more hold a frequent value. In a ``forced`` column, every value
+        counts as frequent.
         """
         if filled.dtype != pl.String:
             return None
         defaults = hints.defaults
         n_cells = len(filled)
-        fewest_cells = 1.0
-        fewest_covered = 0.0
-        if not forced:
-            fewest_cells = max(
-                defaults.frequent_share * n_cells, min(defaults.frequent_cells, n_cells / 10), 2
-            )
+        if forced:
+            fewest_cells = 1.0
+            fewest_covered = 0.0
+        else:
+            few_cells = min(defaults.frequent_cells, n_cells / 10)
+            fewest_cells = max(defaults.frequent_share * n_cells, few_cells, 2)
             fewest_covered = defaults.covered_share * n_cells
 
         counts = _count_alike(filled)
@@ -94,8 +96,9 @@ def _count_alike(filled: pl.Series) -> pl.DataFrame:
     """
     counts = filled.alias("value").value_counts()
     spellings = counts.sort("count", "value", descending=[True, False])
-    alike = spellings.group_by(_folded(spellings["value"]).alias("alike"))
-    values = alike.agg(pl.col("value").first(), pl.col("count").sum())
+    folded = _folded(spellings["value"]).alias("folded")
+    # The first spelling of a value is its most frequent one.
+    values = spellings.group_by(folded).agg(pl.col("value").first(), pl.col("count").sum())
     return values.sort("count", "value", descending=[True, False])
 
 
@@ -203,9 +206,11 @@ def find_counting(name: str, numbers: pl.Series, hints: Hints = NO_HINTS) -> Col
     All numbers differ, and one more sign is needed: the column has the name of an identifier, the
     numbers have no gap, or they are too many to differ by chance.
 
-    If n whole numbers are measured and R whole numbers are possible from the smallest to the
-    largest, at least n (n - 1) / 2R pairs are equal on average. The probability of no equal pair is
-    then about exp(-n (n - 1) / 2R) at most.
+    The third sign is a test. If n whole numbers are measured, and R whole numbers lie from the
+    smallest to the largest, at least n (n - 1) / 2R pairs of them are equal on average. The
+    probability that no pair is equal is then about exp(-n (n - 1) / 2R) at most. For example, 500
+    numbers between 1 and 10,000 would have 12 equal pairs; if all of them differ, they were not
+    measured.
     """
     defaults = hints.defaults
     n = len(numbers)

@@ -70,13 +70,15 @@ _MONTHS = {
     12: "dec dez déc dic",
 }
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
-# The latest year that two digits can mean lies this many years ahead: most dates lie in the past,
-# those of contracts and plans a few years ahead.
+# A year of two digits may lie up to this many years ahead: most dates lie in the past, those of
+# contracts and plans a few years ahead.
 _YEARS_AHEAD = 10
 # The latest year that two digits can mean if the form does not say it. It follows POSIX: 69 is
 # 1969, and 68 is 2068.
 _LAST_YEAR = 2068
-_TIME_USED = " time"  # at the end of a form
+# A form ends with this word if the time of day is used.
+_TIME_USED = " time"
+# What a note says of dates that could be read in another order.
 _NOTES = {
     "dmy": "day first",
     "mdy": "month first",
@@ -198,15 +200,15 @@ def _uses_time(form: str) -> bool:
 def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
     """Find dates in text, in the order that fits most cells.
 
-    If several orders fit, the one that ``hints`` asks for is taken, otherwise the first of the
-    best; a note names the others.
+    If several orders fit equally many cells, the first one is taken, and a note names the others.
+    An order that ``hints`` asks for is preferred to all others that fit.
     """
-    n_read = _count_readable(filled, hints)
-    if not n_read:
+    n_dates_of = _count_readable(filled, hints)  # by order
+    if not n_dates_of:
         return None
-    most_read = max(n_read.values())
-    best_orders = [order for order, n_dates in n_read.items() if n_dates == most_read]
-    asked_orders = [order for order in n_read if order in WRITTEN.get(hints.dates, ())]
+    most_dates = max(n_dates_of.values())
+    best_orders = [order for order, n_dates in n_dates_of.items() if n_dates == most_dates]
+    asked_orders = [order for order in n_dates_of if order in WRITTEN.get(hints.dates, ())]
     orders = asked_orders or best_orders
     order = orders[0]
     is_ambiguous = len(orders) > 1
@@ -263,10 +265,11 @@ def _this_year() -> int:
 
 
 def _have_times(moments: _Moments, hints: Hints) -> bool:
-    """Tell whether most cells have a time, and times differ."""
-    hours = moments.hours.filter(moments.days.is_not_null())
+    """Tell whether nearly all cells have a time of day, and not all the same."""
+    has_day = moments.days.is_not_null()
+    hours = moments.hours.filter(has_day).drop_nulls()
     n_needed = hints.defaults.readable_share * len(moments.days)
-    return hours.drop_nulls().n_unique() > 1 and hours.count() >= n_needed
+    return len(hours) >= n_needed and hours.n_unique() > 1
 
 
 # ---------------------------------------------------------------- moments
@@ -280,20 +283,22 @@ class _Moments(NamedTuple):
 
 
 def _read_moments(cells: pl.Series, form: str) -> _Moments:
-    """Read moments from text, or from cells of a date type.
+    """Read moments from text, or from cells of a date type, which need no ``form``.
 
     Time zones are ignored: 10:30+02:00 is read as 10:30.
     """
-    order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     if cells.dtype in _DATE_TYPES:
         return _typed_moments(cells)
     if cells.dtype.is_integer():
         cells = cells.cast(pl.String)
     if cells.dtype != pl.String:
         cells = null_cells(cells, pl.String)
+
+    order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     pattern, _ = _ORDERS[order]
     fields = _fields(cells, pattern)
-    return _Moments(_days(fields, int(last_year or _LAST_YEAR)), _hours(fields))
+    days = _days(fields, int(last_year or _LAST_YEAR))
+    return _Moments(days, _hours(fields))
 
 
 def _plain(cells: pl.Series) -> pl.Series:
@@ -314,26 +319,31 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
     """
     year_digits = fields["y"]
     number = year_digits.cast(pl.Int32)
-    in_century = last_year - (last_year - number) % 100
+    years_before_last = (last_year - number) % 100
+    latest_year = last_year - years_before_last  # the latest one that ends with these two digits
     has_two_digits = year_digits.str.len_chars() == 2
-    year = in_century.zip_with(has_two_digits, number).cast(pl.String).str.zfill(4)
+    year = latest_year.zip_with(has_two_digits, number)
+    four_digits = year.cast(pl.String).str.zfill(4)
 
-    # Three letters tell months apart, except juin and juillet.
+    # A month is a number, or a word: its first three letters tell it, except juin and juillet.
     month_letters = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)")
     month = month_letters.replace(_MONTH_OF)
-    return (year + "-" + month + "-" + fields["d"]).str.to_date("%Y-%m-%d", strict=False)
+    dates = four_digits + "-" + month + "-" + fields["d"]
+    return dates.str.to_date("%Y-%m-%d", strict=False)
 
 
 def _hours(fields: pl.DataFrame) -> pl.Series:
-    """Read hours, with minutes and seconds as fractions."""
+    """Read hours, with minutes and seconds as fractions: 14:30 and 2:30 pm are 14.5."""
     clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
-    hour = clock["H"]
+    written_hour = clock["H"]
     half_of_day = fields["half"]  # the first letter of am or pm, null without either
-    in_afternoon = half_of_day.is_in(["p", "P"]).cast(pl.Int32)
+    is_afternoon = half_of_day.is_in(["p", "P"]).cast(pl.Int32)
     # 12 am is 0:00, and 12 pm is 12:00.
-    hour_by_halves = hour % 12 + 12 * in_afternoon
-    hour = hour.zip_with(half_of_day.is_null(), hour_by_halves)
-    return hour + clock["M"] / 60 + clock["S"].fill_null(0) / 3600
+    hour_by_halves = written_hour % 12 + 12 * is_afternoon
+    hour = written_hour.zip_with(half_of_day.is_null(), hour_by_halves)
+    minute_share = clock["M"] / 60
+    second_share = clock["S"].fill_null(0) / 3600
+    return hour + minute_share + second_share
 
 
 def _typed_moments(cells: pl.Series) -> _Moments:

@@ -15,21 +15,24 @@ class ColumnDefaults:
 
     # A column is categorical if its frequent values cover at least this share of its filled cells.
     covered_share: float = 0.5
-    # A value is frequent if at least this share of the filled cells has it, and at least this
-    # many cells (fewer in columns of less than ten times as many cells, but never less than 2).
+    # A value is frequent only if at least this share of the filled cells has it.
     frequent_share: float = 0.005
+    # A value is frequent only if at least this many cells have it. In a column of less than ten
+    # times as many cells, a tenth of the cells is enough, but never a single cell.
     frequent_cells: int = 5
-    # Most values of a column that are a category of their own. With 30, columns that name one of
-    # 133 people, or a town, were of no use: up to 13 points of accuracy were lost.
+    # At most this many values of a column are a category of their own. With 30, columns that name
+    # one of 133 people, or a town, were of no use: up to 13 points of accuracy were lost.
     max_categories: int = 150
 
-    # Fewest cells that can show that a column is an identifier: fewer may be 1, 2, 3 ... by chance.
+    # A column is an identifier only if it has at least this many filled cells: fewer may be
+    # 1, 2, 3 ... by chance.
     identifier_cells: int = 20
-    # Whole numbers with gaps, none of which repeats, are an identifier if there are at least this
-    # many of them ...
+    # Whole numbers with gaps, none of which repeats, are an identifier only if there are at least
+    # this many of them.
     unrepeated_cells: int = 200
-    # ... and if measured numbers would have at least this many pairs of equal numbers on average.
-    # Measured numbers then have no equal pair once in 20,000 times (exp(-10)).
+    # They are an identifier only if as many measured numbers of the same range would have at least
+    # this many pairs of equal numbers on average. Measured numbers then have no equal pair once in
+    # 20,000 times (exp(-10)).
     equal_pairs: int = 10
     # An identifier is used as present or missing if at least this share of the rows has it, and at
     # least this share lacks it.
@@ -38,21 +41,23 @@ class ColumnDefaults:
     # groups teach nothing.
     group_rows: int = 2
 
-    # A text column has ``topics_per_class`` topics for each class of the target, within these two
-    # bounds. Thirty were chosen on twenty tables with up to 27 classes. More classes need more
-    # topics: on CLINC, with 150 classes and 400 labels, accuracy was 36 % with 30 topics and 56 %
-    # with 200.
+    # A text column has at least this many topics. Thirty were chosen on twenty tables with up to 27
+    # classes.
     min_topics: int = 30
+    # A text column has at most this many topics. Many classes need many: on CLINC, with 150 classes
+    # and 400 labels, accuracy was 36 % with 30 topics and 56 % with 200.
     max_topics: int = 200
+    # Between these two bounds, a text column has this many topics for each class of the target.
     topics_per_class: float = 1.5
-    # Most n-grams of a text column that are used, the most frequent ones.
+    # At most this many n-grams of a text column are used, the most frequent ones.
     max_ngrams: int = 2**14
-    # Power iterations of the randomised decomposition.
+    # The randomised decomposition makes this many power iterations.
     svd_iterations: int = 4
 
-    # A text says something if at least this share of its cells has two words or more ...
+    # A text says something only if at least this share of its cells has two words or more.
     wordy_share: float = 0.5
-    # ... and at least this share of these words stands in more than one cell.
+    # A text says something only if at least this share of the words of its cells stands in more
+    # than one cell.
     repeated_words_share: float = 0.2
     # A text that says nothing is still used if this share of its rows has a value that repeats.
     repeated_values_share: float = 0.2

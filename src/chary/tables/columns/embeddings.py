@@ -11,7 +11,7 @@ from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.columns.kind import Column, Kind
 from chary.tables.table import TableError
 
-# Squares of larger numbers overflow; a cell with such a number counts as missing.
+# A cell with a number of this size or above counts as missing, as its square would overflow.
 _LARGEST = 1e18
 
 
@@ -65,9 +65,9 @@ class Embeddings(Kind):
         numbers = np.full((len(cells), width), np.nan)
         lists = _as_lists(cells)
         if lists is not None:
-            readable = _is_readable(lists, width)
-            flat = lists.filter(readable).explode().to_numpy()
-            numbers[readable.to_numpy()] = flat.reshape(-1, width)
+            is_readable = _is_readable(lists, width)
+            all_numbers = lists.filter(is_readable).explode().to_numpy()
+            numbers[is_readable.to_numpy()] = all_numbers.reshape(-1, width)
         return numbers
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
@@ -94,6 +94,7 @@ def _as_lists(cells: pl.Series) -> pl.Series | None:
 
 def _is_readable(lists: pl.Series, width: int) -> pl.Series:
     """Tell which lists have ``width`` finite numbers, none too large."""
-    is_fine = (pl.element().abs() < _LARGEST).fill_null(False)
-    all_fine = lists.list.eval(is_fine.all()).list.first()
-    return ((lists.list.len() == width) & all_fine).fill_null(False)
+    can_be_squared = (pl.element().abs() < _LARGEST).fill_null(False)  # for each number
+    all_can = lists.list.eval(can_be_squared.all()).list.first()  # for each list
+    has_width = lists.list.len() == width
+    return (has_width & all_can).fill_null(False)

@@ -31,14 +31,16 @@ from chary.tables.columns.defaults import COLUMN_DEFAULTS, NO_HINTS, ColumnDefau
 from chary.tables.columns.kind import IDENTIFIER, TOPIC, UNUSED_TEXT, Column, Kind, sample_cells
 from chary.tables.table import texts
 
-# Different texts from which the topics are learned: a limit of time.
+# Topics are learned from at most this many different texts, to limit the time.
 _MAX_TEXTS = 20_000
-# A topic is named by its heaviest words, each cut to ``_NAMING_LETTERS``. A word must stand in at
-# least ``_NAMING_ROWS`` rows, so that names of topics give no cell away. Words are taken from a
-# sample of about ``_NAMING_TEXTS`` texts.
+# A topic is named by this many words, its heaviest ones.
 _NAMING_WORDS = 2
+# A word in the name of a topic is cut to this many letters.
 _NAMING_LETTERS = 20
+# A word can name a topic only if it stands in at least this many rows, so that the names of topics
+# give no cell away.
 _NAMING_ROWS = 5
+# The words that can name topics are taken from a sample of about this many texts.
 _NAMING_TEXTS = 5_000
 
 
@@ -73,14 +75,11 @@ class Texts(Kind):
         ngrams = _frequent_ngrams(sample, hints.defaults)
         if not len(ngrams.places):
             return None
-        topics = _topics(ngrams, sample["rows"].to_numpy(), hints)
-        return Column(
-            filled.name,
-            self.name,
-            "free text",
-            categories=_name_topics(sample, ngrams, topics),
-            learned={"places": ngrams.places, "weights": ngrams.weights, "topics": topics},
-        )
+        rows = sample["rows"].to_numpy()
+        topics = _topics(ngrams, rows, hints)
+        learned = {"places": ngrams.places, "weights": ngrams.weights, "topics": topics}
+        topic_names = _name_topics(sample, ngrams, topics)
+        return Column(filled.name, self.name, "free text", categories=topic_names, learned=learned)
 
     def feature_names(self, column: Column) -> list[str]:
         """Name the topics by number and heaviest words."""
@@ -133,7 +132,13 @@ class _FrequentNgrams(NamedTuple):
 
 
 def _sample_texts(filled: pl.Series) -> pl.DataFrame:
-    """Count distinct values, sampled and sorted by content."""
+    """Count the rows of each distinct text; of many texts, sample some by their content.
+
+    Returns
+    -------
+    DataFrame
+        With the columns ``value``, sorted, and ``rows``.
+    """
     values = filled.alias("value").value_counts(name="rows")
     if len(values) > _MAX_TEXTS:
         order = values["value"].hash(seed=0).arg_sort()
@@ -146,17 +151,21 @@ def _frequent_ngrams(sample: pl.DataFrame, defaults: ColumnDefaults) -> _Frequen
 
     If no n-gram stands in two rows, those of a single row are chosen.
     """
-    rows = sample["rows"].to_numpy()
-    counts = vstack(list(count_ngrams(sample["value"])), format="csr")  # (texts, _N_PLACES)
-    # A text may stand in several rows; so do all its n-grams.
-    rows_by_entry = np.repeat(rows, np.diff(counts.indptr))
-    n_rows = np.bincount(counts.indices, rows_by_entry, minlength=_N_PLACES)
+    rows = sample["rows"].to_numpy()  # (texts,) in how many rows each text stands
+    chunks = list(count_ngrams(sample["value"]))
+    counts = vstack(chunks, format="csr")  # (texts, _N_PLACES)
+    # The rows of an n-gram are the rows of all texts that hold it. ``counts`` has an entry for each
+    # n-gram of each text: its column is in ``indices``, and the entries of text i are those from
+    # ``indptr[i]`` to ``indptr[i + 1]``.
+    n_ngrams_of_text = np.diff(counts.indptr)
+    rows_of_entry = np.repeat(rows, n_ngrams_of_text)
+    rows_of_place = np.bincount(counts.indices, rows_of_entry, minlength=_N_PLACES)
 
-    most_frequent = np.argsort(-n_rows, kind="stable")[: defaults.max_ngrams]
-    fewest_rows = min(2, max(1, n_rows.max()))
-    is_frequent = n_rows[most_frequent] >= fewest_rows
+    most_frequent = np.argsort(-rows_of_place, kind="stable")[: defaults.max_ngrams]
+    fewest_rows = min(2, max(1, rows_of_place.max()))
+    is_frequent = rows_of_place[most_frequent] >= fewest_rows
     places = np.sort(most_frequent[is_frequent])
-    n_rows = n_rows[places]
+    n_rows = rows_of_place[places]
     weights = 1 + np.log((1 + rows.sum()) / (1 + n_rows))
     return _FrequentNgrams(
         places=places.astype(np.uint32),
@@ -171,58 +180,82 @@ def _weigh(counts: csr_matrix, weights: NDArray[np.float32]) -> csr_matrix:
     vectors = counts.copy()
     vectors.data = (1 + np.log(counts.data)) * weights[counts.indices]
     lengths = np.sqrt(vectors.power(2).sum(axis=1).A1)  # (cells,)
-    vectors.data /= np.repeat(lengths, np.diff(vectors.indptr)).astype(np.float32)
+    n_entries = np.diff(vectors.indptr)  # (cells,)
+    lengths_by_entry = np.repeat(lengths, n_entries)
+    vectors.data /= lengths_by_entry.astype(np.float32)
     return vectors
 
 
 def _topics(ngrams: _FrequentNgrams, rows: NDArray[np.uint32], hints: Hints) -> NDArray[np.float32]:
-    """Compute the leading right singular vectors, (m, k), the heaviest entry of each positive."""
+    """Compute the topics (m, k), the V of ``Texts``: one right singular vector in each column.
+
+    A singular vector is known up to its sign. It is chosen so that the entry of the largest
+    absolute value is positive.
+    """
     defaults = hints.defaults
     n_topics = int(defaults.topics_per_class * hints.n_classes)
-    n_topics = min(defaults.max_topics, max(defaults.min_topics, n_topics))
+    n_topics = max(defaults.min_topics, n_topics)
+    n_topics = min(defaults.max_topics, n_topics)
 
     vectors = _weigh(ngrams.counts, ngrams.weights)  # (texts, m)
-    n_topics = max(1, min(n_topics, min(vectors.shape) - 1))
+    most_topics = min(vectors.shape) - 1  # that the decomposition can find
+    n_topics = max(1, min(n_topics, most_topics))
     # The factor sqrt(r) makes a text that stands in r rows count r times.
     factors = diags_array(np.sqrt(rows).astype(np.float32))
+    weighted = factors @ vectors
     left, _, right = randomized_svd(
-        factors @ vectors, n_topics, n_iter=defaults.svd_iterations, random_state=0
+        weighted, n_topics, n_iter=defaults.svd_iterations, random_state=0
     )
-    _, topics = svd_flip(left, right, u_based_decision=False)
-    return np.ascontiguousarray(topics.T, np.float32)
+    _, signed = svd_flip(left, right, u_based_decision=False)  # (k, m)
+    return np.ascontiguousarray(signed.T, np.float32)
 
 
 def _name_topics(
     sample: pl.DataFrame, ngrams: _FrequentNgrams, topics: NDArray[np.float32]
 ) -> tuple[str, ...]:
-    """Name each topic by its heaviest words."""
+    """Name each topic by its heaviest words.
+
+    A word is an n-gram, too, so it has a place and, if it is frequent, a weight in each topic. The
+    words are read again from a sample of texts, as n-grams have only numbers.
+    """
     step = max(1, len(sample) // _NAMING_TEXTS)
     sample = sample.gather_every(step)
     letters = Letters(normalized(sample["value"]))
     words = letters.words()
-    # For each place its first word, and for each word the number of its place.
+
+    # ``places`` are the distinct places of the words, ``first_words`` a word at each place, and
+    # ``place_numbers`` the number of each word's place among them.
     places, first_words, place_numbers = np.unique(
         words.place, return_index=True, return_inverse=True
     )
-    rows_by_word = sample["rows"].to_numpy()[words.cell]
-    n_rows = step * np.bincount(place_numbers, rows_by_word, minlength=len(places))
+    rows_of_word = sample["rows"].to_numpy()[words.cell]
+    rows_in_sample = np.bincount(place_numbers, rows_of_word, minlength=len(places))
+    n_rows = step * rows_in_sample  # about as many rows of all texts
 
+    # The row of ``topics`` that belongs to each place, if its n-gram is among the chosen ones.
+    last = len(ngrams.places) - 1
+    topic_rows = np.searchsorted(ngrams.places, places).clip(max=last)
+    is_chosen = ngrams.places[topic_rows] == places
+    is_frequent = n_rows >= _NAMING_ROWS
     # Another n-gram may have the same place as a word: at least half of the rows counted at the
     # place must hold the word.
-    chosen = np.searchsorted(ngrams.places, places).clip(max=len(ngrams.places) - 1)
-    is_chosen = ngrams.places[chosen] == places
-    can_name = is_chosen & (n_rows >= _NAMING_ROWS) & (n_rows >= ngrams.n_rows[chosen] / 2)
+    owns_place = n_rows >= ngrams.n_rows[topic_rows] / 2
+    can_name = is_chosen & is_frequent & owns_place
 
     names = [letters.word(i)[:_NAMING_LETTERS] for i in first_words[can_name].tolist()]
-    weights = np.abs(topics[chosen[can_name]])  # (names, k)
+    weights = np.abs(topics[topic_rows[can_name]])  # (names, k)
     heaviest = np.argsort(-weights, axis=0, kind="stable")[:_NAMING_WORDS]
-    return tuple(", ".join(names[i] for i in column) for column in heaviest.T.tolist())
+    topic_names = []
+    for name_numbers in heaviest.T.tolist():
+        topic_names.append(", ".join(names[i] for i in name_numbers))
+    return tuple(topic_names)
 
 
 # ---------------------------------------------------------------- texts that say nothing
 
-# Different texts that are enough to judge a column, and letters of each that are read.
+# About this many different texts are enough to judge a column.
 _JUDGED_TEXTS = 2_000
+# At most this many letters of each of these texts are read.
 _JUDGED_LETTERS = 1_000
 
 # Scripts that put no blank between words: a letter counts as one.
@@ -234,17 +267,22 @@ _AROUND = "\"'“”„«»‘’()[]{}<>.,;:!?¿¡…*#@&/-"
 
 
 def _leave_out(filled: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> Column | None:
-    """Describe a column that is left out: row names, or digits in an unknown form."""
+    """Describe a column that is left out; return None for text that is used.
+
+    Left out are names of rows, which hardly repeat and have no words, and digits with a unit that
+    no other kind could read.
+    """
     sample = _sample_beginnings(filled)
     n_unique = filled.is_unique().sum()
-    is_repeated = n_unique <= (1 - defaults.repeated_values_share) * len(filled)
-    if not is_repeated and not _says_something(sample, defaults):
+    most_unique = (1 - defaults.repeated_values_share) * len(filled)
+    if n_unique > most_unique and not _says_something(sample, defaults):
         rows = "every row" if n_unique == len(filled) else "nearly every row"
         return Column(filled.name, IDENTIFIER, f"different in {rows}")
 
-    # The letters of the cells make few different texts: the rest are digits with a unit.
-    has_digits = sample.str.contains(r"\d").sum() > len(sample) / 2
-    if has_digits and sample.str.replace_all(r"\PL", "").n_unique() <= defaults.max_units:
+    # Without their digits and signs, the cells are few different texts: these are units.
+    n_with_digits = sample.str.contains(r"\d").sum()
+    n_units = sample.str.replace_all(r"\PL", "").n_unique()
+    if n_with_digits > len(sample) / 2 and n_units <= defaults.max_units:
         return Column(filled.name, UNUSED_TEXT, "digits in a form that is not read")
     return None
 
@@ -255,39 +293,43 @@ def _sample_beginnings(filled: pl.Series) -> pl.Series:
 
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
-    """Tell whether most cells have several words that repeat."""
+    """Tell whether most cells have several words, and enough words stand in several cells."""
     spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
-    pieces = pl.DataFrame({"word": spaced.str.extract_all(r"\S+")}).with_row_index("cell")
+    pieces = spaced.str.extract_all(r"\S+")  # a list for each cell
+    words = pl.DataFrame({"word": pieces}).with_row_index("cell").explode("word")
     word = pl.col("word")
-    words = (
-        pieces.explode("word")
-        .with_columns(word.str.strip_chars(_AROUND))
-        .filter(word.str.contains(_WORD))
-    )
+    words = words.with_columns(word.str.strip_chars(_AROUND))
+    words = words.filter(word.str.contains(_WORD))  # a row for each word of each cell
 
-    n_words = words["cell"].value_counts()["count"]  # by cell
-    if (n_words >= 2).sum() < defaults.wordy_share * len(cells):
+    words_by_cell = words["cell"].value_counts()["count"]
+    n_wordy = (words_by_cell >= 2).sum()
+    if n_wordy < defaults.wordy_share * len(cells):
         return False
-    # For each word of each cell: whether another cell holds the word, too.
+    # For each distinct word of each cell: whether another cell holds the word, too.
     repeats = words.unique().select(pl.len().over("word") > 1).to_series()
     return bool(repeats.sum() >= defaults.repeated_words_share * len(repeats))
 
 
 # ---------------------------------------------------------------- n-grams
 
-# Lengths of runs of letters; a run lies within a word and the blanks around it.
+# The lengths of runs of letters. A run lies within a word and the blanks around it.
 _RUNS = (2, 3, 4, 5)
+# The place of an n-gram has this many bits.
 _BITS = 18
 _N_PLACES = 2**_BITS
-# Most letters of a cell that are read, and letters of all cells in a chunk.
+# At most this many letters of a cell are read.
 _MAX_LETTERS = 10_000
+# The cells of a chunk have about this many letters in all.
 _CHUNK_LETTERS = 2**20
 
+# The B of the formula at the top: an odd number, so that it has an inverse modulo 2^64.
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 2**64)
+# The bits of a number are mixed by multiplication with this odd number.
 _MIX = np.uint64(0xD6E8FEB86659FD93)
-# The code points of a blank, and of the line break that ``Letters`` puts between cells.
+# The code point of a blank.
 _SPACE = 32
+# The code point of the line break that ``Letters`` puts between cells.
 _END = 10
 
 
@@ -314,12 +356,15 @@ def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
 def _count_in_chunk(cells: pl.Series) -> csr_matrix:
     """Count the n-grams of each cell, (cells, _N_PLACES)."""
     letters = Letters(normalized(cells))
-    kinds = [letters.runs(n) for n in _RUNS]
-    kinds += [letters.words(), letters.word_pairs()]
-    rows = np.concatenate([ngrams.cell for ngrams in kinds])
-    places = np.concatenate([ngrams.place for ngrams in kinds]).astype(np.int32)
-    ones = np.ones(len(rows), np.float32)
-    counts = csr_matrix((ones, (rows, places)), shape=(len(cells), _N_PLACES))
+    ngrams_by_kind = [letters.words(), letters.word_pairs()]
+    for n in _RUNS:
+        ngrams_by_kind.append(letters.runs(n))
+    cell_numbers = np.concatenate([ngrams.cell for ngrams in ngrams_by_kind])
+    places = np.concatenate([ngrams.place for ngrams in ngrams_by_kind]).astype(np.int32)
+
+    # Each n-gram counts 1 in its cell and place; equal ones are summed.
+    ones = np.ones(len(cell_numbers), np.float32)
+    counts = csr_matrix((ones, (cell_numbers, places)), shape=(len(cells), _N_PLACES))
     counts.sum_duplicates()
     return counts
 
@@ -338,27 +383,45 @@ def normalized(cells: pl.Series) -> pl.Series:
 
 
 class Letters:
-    """The letters of some cells, put one after the other, to number their n-grams."""
+    """The letters of some cells, put one after the other, to number their n-grams.
+
+    A line break stands before each cell and at the end, and counts as a blank.
+
+    Attributes
+    ----------
+    text : str
+        All letters.
+    cell : array of shape (l,)
+        The number of the cell in which each letter stands.
+    codes : array of shape (l,)
+        The code point of each letter.
+    blank : array of shape (l,)
+        Whether each letter is a blank.
+    word_start, word_stop : arrays of shape (w,)
+        Where each word begins, and the place after its end.
+    """
 
     def __init__(self, cells: pl.Series) -> None:
-        # A line break stands before each cell and at the end.
         self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
         codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
         n_letters = len(codes)
         is_end = codes == _END
-        self.cell = np.cumsum(is_end, dtype=np.int32) - np.int32(1)  # (l,) the cell of a letter
+        n_ends = np.cumsum(is_end, dtype=np.int32)
+        self.cell = n_ends - np.int32(1)
         self.codes = np.where(is_end, _SPACE, codes).astype(np.uint64)
         self.blank = self.codes == _SPACE
 
-        # S_0, S_1, ... and B^-i of the formula above.
+        # S_0, S_1, ... and B^-i of the formula at the top.
+        powers = _powers(_BASE, n_letters)
         self._sums = np.zeros(n_letters + 1, np.uint64)
-        np.cumsum(self.codes * _powers(_BASE, n_letters), out=self._sums[1:])
+        np.cumsum(self.codes * powers, out=self._sums[1:])
         self._shift = _powers(_INVERSE, n_letters)
 
         # Words are runs of letters, digits and the marks on them: they start and stop by turns
         # where ``in_word`` changes. The text begins and ends outside of words.
         in_word = _in_words(self.text, self.codes)
-        bounds = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
+        changes = in_word[1:] != in_word[:-1]
+        bounds = np.flatnonzero(changes) + 1
         self.word_start = bounds[::2]
         self.word_stop = bounds[1::2]
 
@@ -367,12 +430,18 @@ class Letters:
         return self.text[self.word_start[number] : self.word_stop[number]]
 
     def runs(self, n: int) -> Ngrams:
-        """Find runs of ``n`` letters in words and the blanks around them."""
-        n_starts = max(0, len(self.codes) - n + 1)
-        # Only the first and the last letter may be blank; in a run of two, not both.
-        is_run = ~(self.blank[:n_starts] & self.blank[1 : 1 + n_starts])
-        for inner in range(1, n - 1):
-            is_run &= ~self.blank[inner : inner + n_starts]
+        """Find runs of ``n`` letters in words and the blanks around them.
+
+        Only the first and the last letter of a run may be blank; in a run of two, not both.
+        """
+        n_starts = max(0, len(self.codes) - n + 1)  # a run may begin at the first so many letters
+        is_blank = self.blank[:n_starts]
+        next_is_blank = self.blank[1 : 1 + n_starts]
+        is_run = ~(is_blank & next_is_blank)
+        for distance in range(1, n - 1):
+            inner_is_blank = self.blank[distance : distance + n_starts]
+            is_run &= ~inner_is_blank
+
         start = np.flatnonzero(is_run)
         numbers = self._numbers(start, start + n)
         return Ngrams(self.cell[start], _places(numbers, kind=n))
