@@ -10,8 +10,6 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
-import sys
 import tempfile
 from contextlib import redirect_stdout
 from http.cookiejar import CookieJar
@@ -20,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from urllib.request import HTTPCookieProcessor, build_opener
+
+from chary.cli.demo import invented_customers
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
@@ -89,7 +89,7 @@ def save_reports(folder: Path) -> None:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        make_customers(folder)
+        invented_customers().write_csv("customers.csv")
         with redirect_stdout(StringIO()):
             for page in reports["PAGES"]:
                 reports["follow"]((DOCS / f"tutorials/{page}.md").read_text())
@@ -104,7 +104,7 @@ def save_pages(folder: Path) -> None:
     from chary.options import ReviewOptions
     from chary.review import begin
 
-    make_customers(folder)
+    invented_customers().write_csv(folder / "customers.csv")
     walk = runpy.run_path(str(DOCS / "figures/review.py"))
     browsing = walk["browsing"]
     bench = begin([str(folder / "customers.csv")], ReviewOptions(target="churn"))
@@ -141,12 +141,6 @@ def save_page(name: str, places: dict[str, str], read: Any) -> None:
     text = text.replace('<script type="module"', f"{data}\n<script defer")
     text = text.replace("<main ", f"{NOTE}\n<main ", 1)
     (COPIES / f"{name}.html").write_text(text)
-
-
-def make_customers(folder: Path) -> None:
-    """Write the invented customers.csv of the tutorials."""
-    script = ROOT / "examples/1_quickstart/customers.py"
-    subprocess.run([sys.executable, script], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
 
 def _html(words: str) -> str:

@@ -1,11 +1,15 @@
-"""Draws the pictures of how-it-works.md: heads that disagree, and what is taken in round by round.
+"""Draws the pictures of the method: heads that disagree, and what is taken in round by round.
 
-python docs/figures/method.py     writes docs/figures/method_heads.png and method_rounds.png
+    python docs/figures/method.py
+
+It writes method_rounds.png, t_similarity-light.png and t_similarity-dark.png into docs/figures.
 """
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from sklearn.datasets import make_moons
 from sklearn.preprocessing import StandardScaler
@@ -18,6 +22,22 @@ COLORS, MARKERS = ("#D55E00", "#0072B2"), ("o", "^")
 SIZE = 160
 
 
+class Theme(NamedTuple):
+    """The colours of a picture on a light or a dark page."""
+
+    name: str
+    page: str
+    text: str
+    agreement: str  # where confidence is 1
+    row: str  # an unlabelled one
+
+
+THEMES = (
+    Theme("light", "#ffffff", "#1f2328", "#9fd8b4", "#7d8590"),
+    Theme("dark", "#0d1117", "#e6edf3", "#1f6f43", "#9198a1"),
+)
+
+
 def main() -> None:
     X, truth = make_moons(1000, noise=0.1, random_state=0)
     X = StandardScaler().fit_transform(X)
@@ -25,48 +45,44 @@ def main() -> None:
     y = np.where(labeled, truth, -1)
     side = np.linspace(-2.5, 2.5, SIZE)
     plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    heads(X, truth, y, side, plane)
+    for theme in THEMES:
+        heads(X, y, side, plane, theme)
     rounds(X, truth, y)
 
 
-def heads(
-    X: np.ndarray, truth: np.ndarray, y: np.ndarray, side: np.ndarray, plane: np.ndarray
-) -> None:
-    """Draw each head's boundary, without and with the pay for disagreement, and the result."""
-    figure = Figure(figsize=(10.5, 3.9), layout="constrained", dpi=110)
-    axes = figure.subplots(1, 3, sharey=True)
-    for ax, gamma, words in (
-        (axes[0], 0.0, "five heads that fit the labels"),
-        (axes[1], 1.0, "the same, paid for disagreeing elsewhere"),
+def heads(X: np.ndarray, y: np.ndarray, side: np.ndarray, plane: np.ndarray, theme: Theme) -> None:
+    """Draw ordinary heads beside diverse ones, each on what it takes for sure."""
+    figure = Figure(figsize=(7.2, 4.2), layout="constrained", dpi=150, facecolor=theme.page)
+    ordinary, diverse = figure.subplots(1, 2, sharey=True)
+    shades = LinearSegmentedColormap.from_list("agreement", [theme.page, theme.agreement])
+    for ax, gamma, title in (
+        (ordinary, 0.0, "Ordinary heads draw one line,\nand are sure nearly everywhere"),
+        (diverse, 1.0, "Diverse heads may disagree:\ntrust them where they agree"),
     ):
         model = chary.DiverseEnsembleClassifier(gamma=gamma, random_state=0).fit(X, y)
-        probs = model.predict_head_proba(plane)[:, :, 1]  # (n, M)
+        probs = model.predict_head_proba(plane)  # (n, M, C)
+        agreement = chary.t_similarity(probs).reshape(SIZE, SIZE)
+        # Five heads that are sure, and split three to two, have 0.4.
+        ax.contourf(side, side, agreement, np.linspace(0.4, 1, 19), cmap=shades, extend="both")
         for head in range(probs.shape[1]):
-            ax.contour(
-                side,
-                side,
-                probs[:, head].reshape(SIZE, SIZE),
-                [0.5],
-                colors="#444444",
-                linewidths=1.2,
-            )
-        ax.set_title(words, fontsize=10)
-    filled = axes[2].contourf(
-        side,
-        side,
-        model.predict_confidence(plane).reshape(SIZE, SIZE),
-        np.linspace(0, 1, 11),
-        cmap="cividis",
-    )
-    axes[2].set_title("their agreement: the confidence", fontsize=10)
-    figure.colorbar(filled, ax=axes[2])
-    for ax in axes:
-        points(ax, X, truth, "white" if ax is axes[2] else None)
+            boundary = probs[:, head, 1].reshape(SIZE, SIZE)
+            ax.contour(side, side, boundary, [0.5], colors=theme.text, linewidths=1.6)
+        ax.plot(*X[y < 0].T, ".", color=theme.row, markersize=2.5)
         for c in (0, 1):
             ax.plot(
-                *X[y == c].T, MARKERS[c], color=COLORS[c], markeredgecolor="black", markersize=7
+                *X[y == c].T,
+                MARKERS[c],
+                color=COLORS[c],
+                markeredgecolor=theme.text,
+                markersize=9,
             )
-    figure.savefig(FOLDER / "method_heads.png")
+        ax.set_title(title, fontsize=14, color=theme.text)
+        ax.set(xticks=[], yticks=[])
+        for spine in ax.spines.values():
+            spine.set_color(theme.row)
+    words = "green: T-similarity is high;  lines: where a head changes its mind;  ● ▲ labels"
+    figure.supxlabel(words, fontsize=12, color=theme.text)
+    figure.savefig(FOLDER / f"t_similarity-{theme.name}.png")
 
 
 def rounds(X: np.ndarray, truth: np.ndarray, y: np.ndarray) -> None:

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from chary.cli import main as chary
+from chary.cli.demo import invented_customers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -25,7 +26,7 @@ PAGES = {
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
         os.chdir(folder)
-        runpy.run_path(str(ROOT / "examples/1_quickstart/customers.py"), run_name="__main__")
+        invented_customers().write_csv("customers.csv")
         for page, (report, picture, height) in PAGES.items():
             follow((ROOT / f"docs/tutorials/{page}.md").read_text())
             shown = browser.new_page(viewport={"width": 1000, "height": height})

@@ -6,13 +6,12 @@ Every page as it is on a wide screen and on a phone, side by side, once light an
 """
 
 import runpy
-import subprocess
-import sys
 import tempfile
 import time
 from io import BytesIO
 from pathlib import Path
 
+from chary.cli.demo import invented_customers
 from chary.options import ReviewOptions
 from chary.review import begin
 from chary.review.audit_page import answer, audit_page, draw_more
@@ -33,9 +32,7 @@ PLACES = {
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browsing["chromium"]() as browser:
-        subprocess.run(
-            [sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True
-        )
+        invented_customers().write_csv(Path(folder) / "customers.csv")
         bench = begin([str(Path(folder) / "customers.csv")], ReviewOptions(target="churn"))
         with browsing["served"](bench) as base:
             for name in steps(bench):

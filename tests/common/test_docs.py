@@ -6,7 +6,6 @@ import functools
 import importlib.util
 import os
 import re
-import runpy
 import shlex
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
 from chary.cli import main
+from chary.cli.demo import invented_customers
 from chary.options import COMMANDS, declarations, flag_of
 
 ROOT = Path(__file__).parents[2]
@@ -94,7 +94,7 @@ def test_commands_of_the_documentation(name, tmp_path, monkeypatch, capfd):
         "PYTHONPATH": os.pathsep.join(sys.path),
     }.items():
         monkeypatch.setenv(variable, value)
-    runpy.run_path(str(ROOT / "examples/1_quickstart/customers.py"), run_name="__main__")
+    invented_customers().write_csv("customers.csv")
     names = {"__name__": "__main__"}
     for kind, block in re.findall(r"```(python|console)\n(.*?)```", TEXTS[name], flags=re.DOTALL):
         if kind == "python":

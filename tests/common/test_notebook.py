@@ -2,10 +2,11 @@
 
 import ast
 import json
-import runpy
 from pathlib import Path
 
 import pytest
+
+from chary.cli.demo import invented_customers
 
 FOLDER = Path(__file__).parents[2] / "examples" / "1_quickstart"
 
@@ -23,7 +24,7 @@ def run(cell, names):
 @pytest.fixture(name="shown")
 def shown_values(tmp_path, monkeypatch, quick_learners):
     monkeypatch.chdir(tmp_path)
-    runpy.run_path(str(FOLDER / "customers.py"), run_name="__main__")
+    invented_customers().write_csv("customers.csv")
     names = {}
     return [run("".join(cell["source"]), names) for cell in cells() if cell["cell_type"] == "code"]
 

@@ -10,7 +10,14 @@ from rich.console import Console
 
 from chary.labelling import diagnose_table, label_table
 from chary.options import LabelOptions
-from chary.report import Hints, show_diagnosis, show_labels, summarize, summarize_diagnosis
+from chary.report import (
+    Hints,
+    render_page,
+    show_diagnosis,
+    show_labels,
+    summarize,
+    summarize_diagnosis,
+)
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -163,3 +170,10 @@ def test_a_terminal_asks_about_doubtful_labels(summary):
         text = screen(show_labels, {**summary, "second_look": [{}] * n}, Hints())
         assert words in text
         assert "may still be right" in text
+
+
+def test_screen_and_page_say_why_the_learner_was_chosen(summary):
+    settings = {**summary["settings"], "why_learner": "labels are too easy"}
+    summary = {**summary, "settings": settings}
+    assert "because labels are too easy." in screen(show_labels, summary, Hints())
+    assert "because labels are too easy." in render_page(summary, Hints())

@@ -3,13 +3,12 @@
 import csv
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from chary._words import percent
+from chary.cli.demo import invented_customers
 from chary.options import ReviewOptions
 from chary.review.audit_page import answer, audit_page
 from chary.review.truth_page import truth_page
@@ -35,9 +34,7 @@ def browser():
 @pytest.fixture(scope="module")
 def customers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("customers")
-    subprocess.run(
-        [sys.executable, ROOT / "examples/1_quickstart/customers.py"], cwd=folder, check=True
-    )
+    invented_customers().write_csv(folder / "customers.csv")
     return folder / "customers.csv"
 
 

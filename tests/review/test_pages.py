@@ -13,6 +13,7 @@ from chary.audit.judge import judge_table
 from chary.options import JudgeOptions, ReviewOptions
 from chary.review.audit_page import audit_page, draw_more
 from chary.review.errors import KINDS
+from chary.review.result_page import result_page
 from chary.review.row_to_label import (
     MOST_CHARACTERS,
     checked_answer,
@@ -42,6 +43,14 @@ def test_the_diagnosis_is_that_of_the_report(bench, wait):
     found = page["diagnosis"]
     assert (found["verdict"], found["tone"]) == (summary["verdict"], "bad")
     assert {column["name"]: column["kind"] for column in page["columns"]}["name"] == "identifier"
+
+
+def test_the_result_names_the_learner_and_why_it_was_chosen(bench, wait):
+    bench.learn()
+    assert wait(bench.background)
+    settings = bench.result.settings
+    learner = result_page(bench, {})["learner"]
+    assert learner == f"{settings['learner_words']}, because {settings['why_learner']}."
 
 
 def state(audit=None, **more):

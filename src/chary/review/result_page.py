@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypedDict
 
+from chary.labelling import LabeledTable
 from chary.review.errors import ConflictError, NotHereError
 from chary.review.files import FileStatus
 from chary.review.row_to_label import text_of
@@ -27,6 +28,7 @@ class ResultPage(TypedDict):
     files: list[FileStatus]
     command: str
     quality: str
+    learner: str  # which learner made the labels, and why; empty: they are judged, or not there yet
     stale: bool
 
 
@@ -44,6 +46,10 @@ def result_page(bench: Workbench, query: Query) -> ResultPage:
     options = bench.inputs().options
     truth = truth_page(bench, {})
     quality = f"{truth['headline']}." if truth["ready"] else truth["why_not"]
+    learner = ""
+    if isinstance(result, LabeledTable):
+        settings = result.settings
+        learner = f"{settings['learner_words']}, because {settings['why_learner']}."
     writers = {} if result is None else job.writers(result)
     return {
         "columns": shown.columns,
@@ -54,6 +60,7 @@ def result_page(bench: Workbench, query: Query) -> ResultPage:
         "files": bench.outputs.status(writers, bench.files_content),
         "command": options.command(job.files),
         "quality": quality,
+        "learner": learner,
         "stale": bench.is_stale,
     }
 
