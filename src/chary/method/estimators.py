@@ -26,9 +26,9 @@ from chary._sklearn import (
 )
 from chary.method.labels import Labels, decode, encode
 
-# Rows that are scored at a time, so that intermediate results stay small.
+# This many rows are scored at a time, so that intermediate results stay small.
 BLOCK_ROWS = 2**16
-# Ensembles whose members, in estimators_, are each a classifier of all classes.
+# In these ensembles, each member, in estimators_, is a classifier of all classes.
 _ENSEMBLES = (BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier)
 
 
@@ -67,6 +67,8 @@ def fit_partly(
             f"{type(last).__name__} takes no sample_weight in fit; "
             "leave sample_weight and balance_weights out, or choose a classifier that does."
         )
+
+    # A classifier that cannot use unlabelled rows is given the labelled ones alone.
     params = dict(metadata or {})
     if not takes_unlabeled(estimator) and not labels.labeled.all():
         rows = np.flatnonzero(labels.labeled)
@@ -76,10 +78,12 @@ def fit_partly(
         if sample_weight is not None:
             sample_weight = sample_weight[rows]
 
-    # A user's subclass, and the steps of a pipeline, expect y to be an array of labels.
-    y: Any = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
+    y: Any
     if takes_unlabeled(estimator) and type(estimator).fit.__module__.startswith("chary."):
         y = labels
+    else:
+        # A user's subclass, and the steps of a pipeline, expect y to be an array of labels.
+        y = decode(labels.codes, labels.classes, unlabeled=getattr(last, "unlabeled", None))
 
     # A Pipeline passes the parameter step__name on to that step; with metadata routing, its steps
     # request parameters by their plain names.
@@ -130,8 +134,8 @@ def seeded_clone(estimator: Any, rng: np.random.Generator) -> Any:
 def predicted_labels(estimator: Any, X: Any) -> Array:
     """Predict the label of each row, (n,).
 
-    A column (n, 1), which CatBoost gives for several classes, becomes (n,): compared with labels
-    (n,) it would broadcast to n x n.
+    CatBoost predicts a column (n, 1) if there are several classes. It becomes (n,), because NumPy
+    would compare a column with labels (n,) in all n x n pairs.
     """
     return np.reshape(estimator.predict(X), _n_rows(X))
 
@@ -140,8 +144,11 @@ def probabilities(estimator: Any, X: Any) -> Floats:
     """Predict class probabilities (n, C), from decision values if there is nothing else."""
     if hasattr(estimator, "predict_proba"):
         probs = np.asarray(estimator.predict_proba(X))
-        # Without classes_ any number of columns passes: len(probs.T) is probs.shape[1].
-        if probs.ndim != 2 or probs.shape[1] != len(getattr(estimator, "classes_", probs.T)):
+        has_columns = probs.ndim == 2
+        # A classifier without ``classes_`` does not say how many columns there should be.
+        if has_columns and hasattr(estimator, "classes_"):
+            has_columns = probs.shape[1] == len(estimator.classes_)
+        if not has_columns:
             raise ValueError(
                 f"predict_proba of {type(estimator).__name__} gives shape {probs.shape}; one "
                 "number for each row and class is needed."
@@ -156,8 +163,9 @@ def probabilities(estimator: Any, X: Any) -> Floats:
     decision = np.asarray(estimator.decision_function(X))
     if decision.ndim > 1:
         return softmax(decision, axis=1)
-    positive = expit(decision)
-    return np.column_stack([1 - positive, positive])
+    # Two classes: a single value for each row, positive for the second class.
+    prob_of_second = expit(decision)
+    return np.column_stack([1 - prob_of_second, prob_of_second])
 
 
 def predict_scores(classifier: Any, X: Any) -> tuple[Floats, Floats]:
@@ -197,20 +205,24 @@ def member_probabilities(model: Any, X: Any) -> Floats:
             "VotingClassifier."
         )
 
+    # A member of a bagging classifier may know only some of the features.
     members = model.estimators_
     feature_subsets = getattr(model, "estimators_features_", [slice(None)] * len(members))
     matrix = X
     if hasattr(X, "columns") or isinstance(X, list):
         matrix = np.asarray(X)
+
     probs = np.zeros((_n_rows(X), len(members), len(model.classes_)))  # (n, M, C)
     for m, (member, features) in enumerate(zip(members, feature_subsets, strict=True)):
-        rows = matrix[:, features]
         # A member that was fitted on a DataFrame must be given one.
         if hasattr(member, "feature_names_in_"):
             rows = X
-        # The sample of a member may lack a class. Its classes are numbers of the model's classes.
-        known = np.asarray(member.classes_, dtype=np.intp)
-        probs[:, m, known] = member.predict_proba(rows)
+        else:
+            rows = matrix[:, features]
+        # A member numbers its classes by their places in ``model.classes_``. Its sample of rows may
+        # have lacked a class, which then keeps the probability 0.
+        member_classes = np.asarray(member.classes_, dtype=np.intp)
+        probs[:, m, member_classes] = member.predict_proba(rows)
     return probs
 
 
@@ -231,10 +243,26 @@ def in_blocks_of_rows(
 ) -> tuple[Array, ...]:
     """Apply a function of features to some rows, a block of them at a time.
 
-    >>> in_blocks_of_rows(lambda block: (block.sum(axis=1),), np.eye(3), np.array([2, 0]))
-    (array([1., 1.]),)
+    Parameters
+    ----------
+    score : callable
+        Features of the rows of a block -> a tuple of arrays with an entry for each of these rows.
+    X : array, DataFrame or sparse matrix of shape (n, ...)
+    rows : array of row numbers
+
+    Returns
+    -------
+    tuple of arrays
+        Each with an entry for each of ``rows``, in their order.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]])
+    >>> in_blocks_of_rows(lambda block: (block.sum(axis=1),), X, np.array([2, 0]))
+    (array([7., 3.]),)
     """
     results = []
+    # Without rows there is one empty block, so that the result has its arrays all the same.
     for start in range(0, max(1, len(rows)), BLOCK_ROWS):
         block = rows[start : start + BLOCK_ROWS]
         results.append(score(safe_indexing(X, block)))
