@@ -38,11 +38,12 @@ def iid(y: ArrayLike, n_labeled: int, random_state: Any = None) -> Mask:
     (2, 2)
     """
     rows_of_class, classes = rows_by_class(y)
-    equal_shares = np.full(len(classes), 1 / len(classes))
+    equal_shares = np.full(len(classes), 1 / len(classes))  # (C,)
     counts = _labels_per_class(n_labeled, equal_shares, rows_of_class, classes)
 
     rng = np.random.default_rng(random_state)
-    mask = np.zeros(sum(map(len, rows_of_class)), dtype=bool)
+    n_rows = sum(len(rows) for rows in rows_of_class)
+    mask = np.zeros(n_rows, dtype=bool)
     for rows, count in zip(rows_of_class, counts, strict=True):
         mask[rng.choice(rows, count, replace=False)] = True
     return mask
@@ -64,9 +65,12 @@ def selection_biased(
         P(s = 1 | x, y = c)  =  (1 - alpha) / n_c  +  alpha exp(r |proj_1(x)|) / beta,
 
     where proj_1 is the score on the first principal component of the n_c rows of the class and beta
-    makes the second term sum to one. It is computed in log space, so that ``r |proj_1|`` may be in
-    the hundreds, and drawn by the Gumbel top-k trick: the k largest of log P + Gumbel noise are
-    distributed exactly as k successive draws.
+    makes the second term sum to alpha.
+
+    P is computed as a logarithm, because ``exp(r |proj_1|)`` overflows if ``r |proj_1|`` is in the
+    hundreds. The rows are drawn by the Gumbel top-k trick: each row gets the number log P plus
+    Gumbel noise, and the k rows with the largest numbers are taken. These are distributed exactly
+    as k rows drawn one after another.
 
     Parameters
     ----------
@@ -102,21 +106,24 @@ def selection_biased(
             "r must be positive, and alpha from 0 (uniform) to 1 (biased); "
             f"got {r!r} and {alpha!r}."
         )
-    shares = np.array([len(rows) / len(features) for rows in rows_of_class])
+    shares = np.array([len(rows) / len(features) for rows in rows_of_class])  # (C,)
     counts = _labels_per_class(n_labeled, shares, rows_of_class, classes)
 
     rng = np.random.default_rng(random_state)
     mask = np.zeros(len(features), dtype=bool)
     for rows, count in zip(rows_of_class, counts, strict=True):
-        # The Gumbel top-k trick.
-        keys = _log_probability(features[rows], r, alpha) + rng.gumbel(size=len(rows))
-        largest = np.argpartition(-keys, count - 1)[:count]
-        mask[rows[largest]] = True
+        # The Gumbel top-k trick: the ``count`` rows with the largest keys.
+        log_probability = _log_probability(features[rows], r, alpha)  # (n_c,)
+        keys = log_probability + rng.gumbel(size=len(rows))
+        places = np.argpartition(-keys, count - 1)[:count]  # among the rows of the class
+        mask[rows[places]] = True
     return mask
 
 
 def first_component_scores(X: Array) -> NDArray[np.float64]:
-    """Project rows onto their first principal component; the sign is arbitrary.
+    """Project rows (n, d) onto their first principal component; the sign is arbitrary.
+
+    The two rows below are 5 apart, so each is 2.5 from the mean of both:
 
     >>> np.abs(first_component_scores(np.array([[0.0, 0.0], [3.0, 4.0]]))).round(6)
     array([2.5, 2.5])
@@ -133,29 +140,36 @@ def first_component_scores(X: Array) -> NDArray[np.float64]:
 
 
 def _log_probability(X: Array, r: float, alpha: float) -> NDArray[np.float64]:
-    """Compute log P of one draw, for the rows of one class."""
-    uniform = np.full(len(X), -np.log(len(X)))
+    """Compute log P of one draw, (n_c,), for the rows X (n_c, d) of one class."""
+    log_uniform = np.full(len(X), -np.log(len(X)))  # log of 1 / n_c
     if alpha == 0:
-        return uniform
+        return log_uniform
     projection = np.abs(first_component_scores(X))
-    biased: NDArray[np.float64] = log_softmax(r * projection)
+    log_biased: NDArray[np.float64] = log_softmax(r * projection)
     if alpha == 1:
-        return biased
-    return np.logaddexp(np.log1p(-alpha) + uniform, np.log(alpha) + biased)
+        return log_biased
+    # The logarithm of (1 - alpha) uniform + alpha biased.
+    return np.logaddexp(np.log1p(-alpha) + log_uniform, np.log(alpha) + log_biased)
 
 
 def rows_by_class(y: ArrayLike) -> tuple[list[Ints], Array]:
-    """Return the rows of each class, and the classes.
+    """Return the numbers of the rows of each class, and the classes.
 
     A single class, or a class of one row, is refused.
+
+    >>> rows_of_class, classes = rows_by_class(["b", "a", "b", "a"])
+    >>> [rows.tolist() for rows in rows_of_class], classes.tolist()
+    ([[1, 3], [0, 2]], ['a', 'b'])
     """
     classes, codes, sizes = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
     if len(classes) < 2 or sizes.min() < 2:
         raise ValueError(
             f"y has the classes {classes} with {sizes} rows; give two or more of each."
         )
+    # The rows of the first class, then those of the second, and so on, cut where a class ends.
     order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(sizes)[:-1]), classes
+    ends = np.cumsum(sizes)[:-1]
+    return np.split(order, ends), classes
 
 
 def _labels_per_class(
@@ -164,9 +178,13 @@ def _labels_per_class(
     rows_of_class: list[Ints],
     classes: Array,
 ) -> Ints:
-    """Share labels out among the classes by largest remainders, at least one each."""
-    sizes = np.array([len(rows) for rows in rows_of_class])
-    counts = whole_counts(shares, n_labeled)
+    """Share labels out among the classes by their shares (C,), at least one label each.
+
+    A class gets its share of ``n_labeled``, rounded by largest remainders (see ``whole_counts``).
+    If that is no label, it takes one from the class with the most.
+    """
+    sizes = np.array([len(rows) for rows in rows_of_class])  # (C,)
+    counts = whole_counts(shares, n_labeled)  # (C,)
     if n_labeled >= len(classes):
         while counts.min() < 1:
             counts[counts.argmin()] += 1
