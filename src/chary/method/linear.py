@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Check(NamedTuple):
-    """Whether a condition on the lambdas holds; it can follow an ``if``."""
+    """Whether a condition on the lambdas holds: ``if check:`` asks for ``holds``."""
 
     holds: bool
     smallest_lambda: float  # the condition holds when all lambdas are equal and above this
@@ -32,8 +32,8 @@ class Check(NamedTuple):
 class Bound(NamedTuple):
     """Both sides of a lower bound on the diversity, and what decides whether it applies."""
 
-    value: float  # the right-hand side
-    diversity: float  # the left-hand side, gamma * diversity
+    value: float  # the bound: the right-hand side of the inequality
+    diversity: float  # gamma * diversity: the left-hand side
     regularization: float  # (1/M) sum_m lambda_m |w_m|^2: the paper assumes that it is at least 1
 
     @property
@@ -172,13 +172,17 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         self._unlabeled_scatter = X_u.T @ X_u / max(1, len(X_u))  # X_u^T X_u / n_u, (d, d)
         self._slope = X_l.T @ y_l / len(X_l)  # b, (d,)
 
-        # The Hessian is H = diag_m(lambda_m I + A - B) + (1 1^T) x B, with the Kronecker product x:
-        # M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M where w is w_1, ..., w_M end to end.
+        # Put the heads w_1, ..., w_M end to end as one vector w of length M d. The loss is then a
+        # quadratic, M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M, and H w = (b, ..., b) at its
+        # stationary point. H has M x M blocks of shape (d, d):
+        #   on the diagonal          lambda_m I + A   (regularisation and label fidelity of head m)
+        #   everywhere else          B                (agreement of two different heads)
+        # The Kronecker product with ones puts B into every block, so it is taken off the diagonal.
         M = self.n_heads
-        B = self._coupling * self._unlabeled_scatter
+        B = self._coupling * self._unlabeled_scatter  # (d, d)
         ridge = np.kron(np.diag(self.lambdas_), np.eye(len(B)))
         fidelity = np.kron(np.eye(M), self._labeled_scatter - B)
-        self._hessian = ridge + fidelity + np.kron(np.ones((M, M)), B)  # (M d, M d)
+        self._hessian = ridge + fidelity + np.kron(np.ones((M, M)), B)  # H, (M d, M d)
         self._right_side = np.tile(self._slope, M)  # b for each head, (M d,)
         self.coef_ = _solve(self._hessian, self._right_side).reshape(M, -1)
 
@@ -214,26 +218,31 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         confined to [0, 1], and negative if the heads contradict each other.
         """
         scores = self.head_decision_function(X)  # (n, M)
-        products = scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)
-        return products / (self.n_heads * (self.n_heads - 1))
+        # The products of all pairs of heads, less those of each head with itself.
+        products = scores.sum(axis=1) ** 2 - np.sum(scores**2, axis=1)  # (n,)
+        n_pairs = self.n_heads * (self.n_heads - 1)
+        return products / n_pairs
 
     def diversity(self, W: ArrayLike | None = None) -> float:
-        """Compute the paper's diversity, minus the mean agreement.
+        """Compute the paper's diversity: the mean ``agreement``, with a minus sign.
 
         -1/(n_u M (M - 1)) sum_{m != k} w_m^T X_u^T X_u w_k on the unlabelled training rows (0
         without any), at W of shape (n_features, n_heads) or at the solution.
         """
         W = self._heads(W)
-        total = W.sum(axis=1)
+        # The products of all pairs of heads, less those of each head with itself.
+        total = W.sum(axis=1)  # (d,)
         agreement = total @ self._unlabeled_scatter @ total
         agreement -= np.sum(W * (self._unlabeled_scatter @ W))
-        return -float(agreement) / (self.n_heads * (self.n_heads - 1))
+        n_pairs = self.n_heads * (self.n_heads - 1)
+        return -float(agreement) / n_pairs
 
     def loss(self, W: ArrayLike | None = None) -> float:
         """Compute L of Problem (P) on the training rows.
 
         At W of shape (n_features, n_heads), or at the solution.
         """
+        # M L(W) = w^T H w - 2 b^T (w_1 + ... + w_M) + M, as in ``fit``.
         w = self._heads(W).T.ravel()  # (M d,)
         quadratic = w @ self._hessian @ w
         return float(quadratic - 2 * self._right_side @ w) / self.n_heads + 1
@@ -243,20 +252,23 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
         2/M [ W Lambda + X_l^T (X_l W - Y) / n_l + gamma / (n_u (M - 1)) X_u^T X_u W (U - I) ],
 
-        U all ones. The paper writes Lambda W; Lambda is (M, M), so it can only act on the right.
+        with Lambda the diagonal matrix of the lambdas and U the matrix of ones, both (M, M). The
+        paper writes Lambda W; of these shapes, Lambda can only stand on the right.
         """
         w = self._heads(W).T.ravel()  # (M d,)
-        slope = self._hessian @ w - self._right_side
-        return 2 / self.n_heads * slope.reshape(self.n_heads, -1).T
+        slope = self._hessian @ w - self._right_side  # (M d,)
+        slope_by_head = slope.reshape(self.n_heads, -1).T  # (d, M)
+        return 2 / self.n_heads * slope_by_head
 
     def strictly_convex(self) -> Check:
         """Tell whether L is strictly convex, and above which equal lambdas it is.
 
-        Let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <= lambda_M
-        and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if lambda_2 I
-        + A - B and lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With equal lambdas
-        that is lambda > lambda_max(B - A), which suffices for unequal ones too. What is tested is
-        equivalent: the smallest eigenvalue of the Hessian is positive.
+        What is tested is whether the smallest eigenvalue of the Hessian is positive. In terms of
+        the rows: let A = X_l^T X_l / n_l, B = gamma / (n_u (M - 1)) X_u^T X_u, lambda_1 <= ... <=
+        lambda_M and R = sum_{m >= 2} (lambda_m I + A - B)^-1. L is strictly convex if and only if
+        both lambda_2 I + A - B and lambda_1 I + A - B (R^-1 + B)^-1 B are positive definite. With
+        equal lambdas that means lambda > lambda_max(B - A). If all lambdas are above this value,
+        equal or not, L is strictly convex, too: it is the ``smallest_lambda`` returned.
         """
         check_is_fitted(self)
         B = self._coupling * self._unlabeled_scatter
@@ -285,12 +297,14 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         inequality holds if and only if its condition does; under Assumption A the condition never
         does.
         """
-        W = self._heads(None)
-        margin = float(np.sum(W * (self._labeled_scatter @ W))) / self.n_heads
-        # Mean squared error; y^2 = 1.
-        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + margin
-        regularization = float(np.mean(self.lambdas_ * np.sum(W**2, axis=0)))
-        value = (fidelity + regularization + margin) / 2
+        W = self._heads(None)  # (d, M)
+        # (1/M) sum_m w_m^T A w_m: the mean square of the heads' scores on labelled rows.
+        mean_square = float(np.sum(W * (self._labeled_scatter @ W))) / self.n_heads
+        # The mean square of y - h_m(x). The first term is the mean of y^2, which is 1.
+        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + mean_square
+        squared_norms = np.sum(W**2, axis=0)  # (M,) |w_m|^2
+        regularization = float(np.mean(self.lambdas_ * squared_norms))
+        value = (fidelity + regularization + mean_square) / 2
         return Bound(value, self.gamma * self.diversity(), regularization)
 
     def corollary_bound(self) -> Bound:
@@ -300,8 +314,10 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         theorem. The paper states it for equal lambdas; with the smallest of them it holds for any.
         """
         bound = self.lower_bound()
-        smallest = self.lambdas_.min() + max(0.0, eigvalsh(self._labeled_scatter)[0])
-        return bound._replace(value=float(smallest * np.sum(self.coef_**2) / (2 * self.n_heads)))
+        smallest_eigenvalue = max(0.0, eigvalsh(self._labeled_scatter)[0])
+        factor = self.lambdas_.min() + smallest_eigenvalue
+        value = float(factor * np.sum(self.coef_**2) / (2 * self.n_heads))
+        return bound._replace(value=value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -316,11 +332,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
     @property
     def _curvature(self) -> float:
         """The smallest eigenvalue of the Hessian, or 0 if it may be rounding."""
-        eigenvalues = eigvalsh(self._hessian)
+        eigenvalues = eigvalsh(self._hessian)  # (M d,) ascending
+        smallest = float(eigenvalues[0])
         rounding = len(eigenvalues) * np.finfo(float).eps * np.abs(eigenvalues).max()
-        if abs(eigenvalues[0]) <= rounding:
+        if abs(smallest) <= rounding:
             return 0.0
-        return float(eigenvalues[0])
+        return smallest
 
     def _heads(self, W: ArrayLike | None) -> Array:
         """Check W of shape (d, M); None stands for the solution."""
@@ -337,7 +354,7 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
 
 
 def _lambdas(regularization: Any, n_heads: int) -> Array:
-    """Return the lambda of each head, checked."""
+    """Check the parameter ``regularization``, and return the lambda of each head, (n_heads,)."""
     lambdas: Array = check_array(
         np.atleast_1d(regularization),
         ensure_2d=False,
