@@ -27,22 +27,26 @@ from chary._sklearn import (
 )
 from chary.method.confidence import softmax
 
-# Gives the value of the leaf that each row comes to.
+# A function that returns the value of the leaf that each row comes to.
 Predict = Callable[[Any], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Trees as plain arrays, one after another; their N nodes together have L leaves."""
+    """T trees as plain arrays, one tree after another: N nodes in all, L of which are leaves.
 
-    size: NDArray[np.int32]  # (T,) nodes of each tree
-    feature: NDArray[np.int32]  # (N,) -1 at a leaf
+    At a node that is no leaf, a row goes left if its feature is at most the threshold, otherwise
+    right; ``missing_left`` decides for a missing value. At a leaf it gets K values.
+    """
+
+    size: NDArray[np.int32]  # (T,) number of nodes of each tree
+    feature: NDArray[np.int32]  # (N,) the feature that decides; -1 at a leaf
     # (N,) infinite at a node that separates missing values from all others
     threshold: NDArray[np.float64]
-    left: NDArray[np.int32]  # (N,) the child's number within its tree, -1 at a leaf
-    right: NDArray[np.int32]  # (N,)
+    left: NDArray[np.int32]  # (N,) the left child, by its number within the tree; -1 at a leaf
+    right: NDArray[np.int32]  # (N,) the right child, likewise
     missing_left: Mask  # (N,) whether a missing value goes left
-    value: NDArray[np.float64]  # (L, K) of the leaves
+    value: NDArray[np.float64]  # (L, K) the values of each leaf
 
     @classmethod
     def of(cls, trees: list[Nodes]) -> Trees:
@@ -66,26 +70,32 @@ class Trees:
 
     def each(self) -> list[Nodes]:
         """Split the arrays into the trees, one by one."""
+        # (N, K) with a line for each node; 0 at a node that is no leaf
         value = np.zeros((len(self.feature), self.value.shape[1]))
         value[self.feature < 0] = self.value
         columns = (self.feature, self.threshold, self.left, self.right, self.missing_left, value)
-        bounds = np.cumsum(self.size)[:-1]
-        by_column = [np.split(column, bounds) for column in columns]
-        return [Nodes(*fields_of_tree) for fields_of_tree in zip(*by_column, strict=True)]
+
+        # Each column is cut where a tree ends. Then the parts that belong to one tree are joined.
+        ends = np.cumsum(self.size)[:-1]
+        parts_of_columns = [np.split(column, ends) for column in columns]
+        return [Nodes(*parts_of_tree) for parts_of_tree in zip(*parts_of_columns, strict=True)]
 
     def whole(self, n_features: int, width: int) -> bool:
         """Tell whether the arrays are trees of ``n_features``, with ``width`` values per leaf.
 
-        A field that is no array raises an error.
+        A file may hold anything, and the compiled trees would read memory that is not theirs. A
+        field that is no array raises an error.
         """
-        kinds = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
+        dtypes = (np.int32, np.int32, np.float64, np.int32, np.int32, np.bool_, np.float64)
         columns = [getattr(self, field.name) for field in fields(self)]
+        columns_of_nodes = columns[1:-1]  # without ``size`` and ``value``
         n_nodes = len(self.feature)
+        # Each condition may rely on the ones before it.
         return bool(
-            all(column.dtype == kind for column, kind in zip(columns, kinds, strict=True))
+            all(column.dtype == dtype for column, dtype in zip(columns, dtypes, strict=True))
             and self.size.min() > 0
             and self.size.sum(dtype=np.int64) == n_nodes
-            and all(column.shape == (n_nodes,) for column in columns[1:-1])
+            and all(column.shape == (n_nodes,) for column in columns_of_nodes)
             and self.value.shape == ((self.feature < 0).sum(), width)
             and np.isfinite(self.value).all()
             and not np.isnan(self.threshold).any()
@@ -95,12 +105,16 @@ class Trees:
         )
 
     def _linked(self) -> bool:
-        """Tell whether children come after their parent, in the same tree, and leaves have none."""
-        place = np.concatenate([np.arange(n_nodes) for n_nodes in self.size])
-        children = np.stack([self.left, self.right])
-        is_later = children > place
-        is_in_tree = children < np.repeat(self.size, self.size)
-        is_valid = np.where(self.feature < 0, children == -1, is_later & is_in_tree)
+        """Tell whether children come after their parent, in the same tree, and leaves have none.
+
+        So every row comes to a leaf: it moves on at each node, and stays in the tree.
+        """
+        # The number of each node within its tree, and the number of nodes of its tree.
+        place = np.concatenate([np.arange(n_nodes) for n_nodes in self.size])  # (N,)
+        n_nodes_of_tree = np.repeat(self.size, self.size)  # (N,)
+        children = np.stack([self.left, self.right])  # (2, N)
+        is_later_in_tree = (children > place) & (children < n_nodes_of_tree)
+        is_valid = np.where(self.feature < 0, children == -1, is_later_in_tree)
         return bool(is_valid.all())
 
 
@@ -127,9 +141,10 @@ class _PlainTrees(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def _compiled(self, compile_tree: Callable[[Nodes], Predict]) -> list[Predict]:
-        """Compile the trees; the result is kept until ``trees_`` is replaced."""
-        trees, functions = vars(self).get("_compiled_trees", (None, []))
-        if trees is not self.trees_:
+        """Compile the trees, once: the result is kept until ``trees_`` is replaced."""
+        # The pair of the trees that were compiled last, and the functions that came of it.
+        compiled_trees, functions = vars(self).get("_compiled_trees", (None, []))
+        if compiled_trees is not self.trees_:
             functions = [compile_tree(nodes) for nodes in self.trees_.each()]
             self._compiled_trees = (self.trees_, functions)
         return functions
@@ -193,7 +208,8 @@ class PlainBoosting(_PlainTrees):
     ----------
     classes_ : array of shape (C,)
     trees_ : Trees
-        Tree t adds to column t % K of the decision values, of which there are K.
+        The decision values have K columns. With three classes, the trees 0, 3, 6, ... add to column
+        0, and so on: tree t adds to column t % K.
     baseline_ : array of shape (K,)
         The start values.
     """
@@ -237,6 +253,7 @@ class PlainBoosting(_PlainTrees):
         return total
 
 
+# These ensembles of scikit-learn have a plain counterpart.
 _PLAIN: dict[type, Any] = {
     ExtraTreesClassifier: PlainForest,
     HistGradientBoostingClassifier: PlainBoosting,
