@@ -26,9 +26,9 @@ from chary.method.estimators import last_step, probabilities, seeded_clone
 from chary.method.labels import Labels, encode
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
-# Rows scored at a time: members make copies of them.
+# At most this many rows are scored at a time, because members make copies of them.
 _BLOCK = 100_000
-# With at least this many rows, several threads score faster than one.
+# From this many rows on, several threads score faster than one.
 _ROWS_FOR_THREADS = 20_000
 
 
@@ -41,36 +41,41 @@ class MixtureDefaults:
     points. Single numbers have no stored result of their own unless one is named.
     """
 
-    # C of the logistic regression: the smaller, the stronger its penalty.
+    # This is the parameter C of the logistic regression: the smaller, the stronger its penalty.
     inverse_penalty: float = 0.3
-    # Randomised trees. With 100, scoring a row took twice as long and accuracy on 310 draws was
-    # 0.07 points higher; 60, 50 and 40 lost 0.04 to 0.06 against 100.
+    # There are this many randomised trees. With 100, scoring a row took twice as long and accuracy
+    # on 310 draws was 0.07 points higher; 60, 50 and 40 lost 0.04 to 0.06 against 100.
     n_trees: int = 30
-    # Share of the features that a split of a tree chooses from.
+    # A split of a tree chooses from this share of the features.
     tree_features: float = 0.5
-    # Rounds, leaves and fewest rows of a leaf in boosting. 25 rounds of 10 leaves or 30 of 8 lost
-    # up to 4 points with 6,000 labels.
+    # Boosting takes this many rounds. 25 rounds of 10 leaves or 30 of 8 lost up to 4 points with
+    # 6,000 labels.
     boosting_rounds: int = 40
+    # A tree of boosting has at most this many leaves (measured with the rounds).
     boosting_leaves: int = 15
+    # A leaf of boosting has at least this many rows (measured with the rounds).
     boosting_leaf_rows: int = 5
 
-    # Weights of the members before held-out labels change them.
+    # The linear model has this weight before held-out labels change it.
     linear_weight: float = 1.0
+    # The randomised trees have this weight before held-out labels change it.
     trees_weight: float = 2.0
+    # Boosting has this weight, given enough labels, before held-out labels change it.
     boosting_weight: float = 1.0
-    # Labels of each class at which boosting has its full weight; with fewer, the linear model gets
-    # the difference. Not measured again since the members were chosen.
+    # From this many labels of each class on, boosting has its full weight; with fewer, the linear
+    # model gets the difference. Not measured again since the members were chosen.
     boosting_labels: int = 30
-    # Added to every probability of a member without decision values: the logarithm of 0 stays
-    # finite. Not measured again since the mixture began.
+    # This is added to every probability of a member without decision values, so that the logarithm
+    # of a probability of 0 stays finite. Not measured again since the mixture began.
     floor: float = 1e-3
 
-    # Bounds of cost. Boosting is left out beyond this many classes, each of which takes a tree a
-    # round, and this many features, each of which is binned.
+    # The rest are bounds of cost.
+    # Boosting is left out beyond this many classes, each of which takes a tree a round.
     max_boosted_classes: int = 100
+    # Boosting is left out beyond this many features, each of which is binned.
     max_boosted_features: int = 2_000
-    # Most numbers in the leaves of all trees: about one leaf for each label, with a share for each
-    # class. There are fewer trees if they would hold more.
+    # The leaves of all trees hold at most about this many numbers: a tree has about one leaf for
+    # each label, with a share for each class. There are fewer trees if they would hold more.
     max_leaf_shares: int = 2**26
 
 
@@ -110,12 +115,12 @@ class ColumnScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> ColumnScaler:
         """Learn mean and standard deviation of the columns (n, d)."""
         X = validate_data(self, X, dtype=np.float64)
-        is_mark = ((X == 0) | (X == 1)).all(axis=0)
-        spread = X.std(axis=0)
-        # Rounding leaves a constant column a spread of its own size times 1e-16.
-        flat = spread <= 1e-13 * np.abs(X).max(axis=0, initial=0)
-        self.mean_ = np.where(is_mark, 0.0, X.mean(axis=0))
-        self.scale_ = np.where(is_mark | flat, 1.0, spread)
+        is_binary = ((X == 0) | (X == 1)).all(axis=0)  # (d,)
+        spread = X.std(axis=0)  # (d,)
+        # Rounding leaves a constant column a spread of about 1e-16 times its numbers.
+        is_constant = spread <= 1e-13 * np.abs(X).max(axis=0, initial=0)
+        self.mean_ = np.where(is_binary, 0.0, X.mean(axis=0))
+        self.scale_ = np.where(is_binary | is_constant, 1.0, spread)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -152,11 +157,13 @@ def default_members(
 ) -> list[Member]:
     """Make a linear model, randomised trees, which count twice, and boosting.
 
-    Boosting needs many labels of each class: if there are fewer than thirty, the linear model takes
-    over a share of its weight, and all of it if there are more than 100 classes or 2,000 features,
-    for which boosting would cost far more than all else. With many labels and classes there are
-    fewer trees, so that memory and model files stay bounded. To add your own classifier:
-    ``members=[*default_members(), ("mine", classifier)]``.
+    Boosting needs many labels of each class. If there are fewer than thirty, the linear model takes
+    over a part of its weight: with ten labels of each class, boosting counts 0.33 instead of 1, and
+    the linear model 1.67 instead of 1. There is no boosting if there are more than 100 classes or
+    2,000 features, for which it would cost far more than all else. With many labels and classes
+    there are fewer trees, so that memory and model files stay bounded.
+
+    To add your own classifier: ``members=[*default_members(), ("mine", classifier)]``.
 
     Parameters
     ----------
@@ -178,7 +185,8 @@ def default_members(
         boosting_weight = defaults.boosting_weight * min(1.0, n_labeled / enough_labels)
     linear_weight = defaults.linear_weight + defaults.boosting_weight - boosting_weight
 
-    most_trees = max(2, defaults.max_leaf_shares // (n_labeled * n_classes))
+    shares_per_tree = n_labeled * n_classes
+    most_trees = max(2, defaults.max_leaf_shares // shares_per_tree)
     trees = ExtraTreesClassifier(
         min(defaults.n_trees, most_trees), max_features=defaults.tree_features
     )
@@ -192,18 +200,21 @@ def default_members(
 
 
 class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
-    r"""Classifiers of unlike kinds on one scale, whose members' predictions are kept.
+    r"""Classifiers of unlike kinds, the members, whose logits are averaged on one scale.
 
-    Under selection bias every kind of classifier is wrong in its own way outside the labelled
-    corner; where unlike ones agree, they are mostly right. The logits z_m of member m, centred over
-    the classes, are divided by their root mean square a_m on the unlabelled rows, so that no member
-    is louder than another, and averaged:
+    Under selection bias every kind of classifier is wrong in its own way about rows that are unlike
+    the labelled ones. Where unlike classifiers agree, they are mostly right: so the agreement of
+    the members, their T-similarity, is the confidence.
+
+    Let z_m be the logits of member m, centred over the classes, and a_m their root mean square on
+    the unlabelled rows. Divided by a_m, all members are equally sure of themselves; the average
+    gets their mean scale back:
 
     .. math:: s(x) = \bar a \sum_m w_m z_m(x) / a_m + b, \qquad \bar a = \sum_m w_m a_m, \qquad
-        \sum_m w_m = 1
+        \sum_m w_m = 1.
 
-    with b the offset of a class prior, or of the aim "balanced" (0 without either), and of
-    ``lean``.
+    The offset b is that of a class prior or of the aim "balanced" (0 without either), plus that of
+    ``lean``. The softmax of s gives the class probabilities.
 
     Parameters
     ----------
@@ -216,7 +227,8 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
     weights : sequence of M floats, default=None
         How much each member counts, in place of its own weight.
     lean : float, default=0
-        ``lean`` times the logarithm of a class's share of the labels is added to its score: if
+        How far the scores lean towards the classes that are common among the labels: to the score
+        of each class, ``lean`` times the logarithm of its share of the labels is added. If the
         columns hardly tell the classes apart, a lean of 1 or more keeps to the common ones.
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: unlabelled rows are predicted so that all
@@ -325,8 +337,11 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         )
         self.weights_ = self._member_weights()
 
+        # a_m, the root mean square over classes and rows.
         logits = self._centred_logits(X[labels.rows_to_predict])  # (n, M, C)
-        self.scales_ = np.sqrt(np.square(logits).mean(axis=2).mean(axis=0))
+        mean_squares = np.square(logits).mean(axis=2)  # (n, M)
+        self.scales_ = np.sqrt(mean_squares.mean(axis=0))  # (M,)
+
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(lambda: self._mean_scores(logits))
         if self.lean:
@@ -355,8 +370,8 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
             weights = [member.weight for member in self.members_]
         weights = np.asarray(weights, dtype=float)
         total = weights.sum()
-        is_of_members = weights.shape == (len(self.members_),)
-        if not (is_of_members and (weights >= 0).all() and 0 < total < np.inf):
+        has_every_member = weights.shape == (len(self.members_),)
+        if not (has_every_member and (weights >= 0).all() and 0 < total < np.inf):
             raise ValueError(
                 f"weights={self.weights!r} are not those of {len(self.members_)} members; give one "
                 "for each."
@@ -367,8 +382,9 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         """Predict probabilities (n, C), and each member's (n, M, C), in one pass."""
         check_is_fitted(self, "class_bias_")
         logits = self._centred_logits(validate_data(self, X, reset=False, dtype=np.float64))
-        probs = softmax(self._mean_scores(logits) + self.class_bias_)
-        return probs, softmax(self._scaled(logits) + self.class_bias_)
+        probs = softmax(self._mean_scores(logits) + self.class_bias_)  # (n, C)
+        member_probs = softmax(self._scaled(logits) + self.class_bias_)  # (n, M, C)
+        return probs, member_probs
 
     @property
     def head_weights_(self) -> Floats:  # type: ignore[override]
@@ -377,11 +393,13 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
 
     def _centred_logits(self, X: Floats) -> Floats:
         """Compute the members' logits, centred over the classes, (n, M, C)."""
-        # In memory each member and class has its rows side by side.
+        # ``logits`` is a view of an array in which each member and class has its rows side by side.
         by_member = np.empty((len(self.members_), len(self.classes_), len(X)))
         logits = by_member.transpose(2, 0, 1)  # (n, M, C)
-        few_rows = len(X) < _ROWS_FOR_THREADS
-        openmp = one_thread("openmp") if few_rows else nullcontext()
+
+        # With few rows, threads mostly wait for each other.
+        has_few_rows = len(X) < _ROWS_FOR_THREADS
+        openmp = one_thread("openmp") if has_few_rows else nullcontext()
         with openmp, one_thread("blas"):
             for block in gen_batches(len(X), _BLOCK):
                 for m, member in enumerate(self.members_):
@@ -390,10 +408,12 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
         return logits
 
     def _scaled(self, logits: Floats) -> Floats:
-        """Scale the logits of each member to the members' average spread."""
-        # The logits of a member without any opinion stay 0.
-        scales = np.where(self.scales_ > 0, self.scales_, 1.0)
-        return logits * (self.weights_ @ self.scales_ / scales)[:, None]
+        """Scale the logits (n, M, C) of each member to the members' average spread."""
+        # The logits of a member without any opinion are 0, and stay 0.
+        scales = np.where(self.scales_ > 0, self.scales_, 1.0)  # (M,) a_m
+        mean_scale = self.weights_ @ self.scales_  # the mean of the a_m
+        factors = mean_scale / scales  # (M,)
+        return logits * factors[:, None]
 
     def _mean_scores(self, logits: Floats) -> Floats:
         """Average the scaled logits, (n, C)."""
@@ -411,7 +431,12 @@ def _check_member(entry: Any) -> Member:
 
 
 def _fit_member(member: Member, X: Floats, labels: Labels, classes: Array) -> Member:
-    """Fit a member in place; it is told ``classes`` (C,) for the codes."""
+    """Fit a member in place.
+
+    The classifier is fitted to the labelled rows. If it is the last step of a Pipeline, the steps
+    before it are fitted to all rows X (n, d), if they can do without labels. A row with the code c
+    is given the label ``classes[c]``.
+    """
     labeled = labels.labeled
     codes = labels.codes[labeled]
     steps = []
@@ -429,7 +454,8 @@ def _fit_member(member: Member, X: Floats, labels: Labels, classes: Array) -> Me
                 step.fit(rows)
             except (TypeError, ValueError):
                 step.fit(rows[labeled], codes)
-            # The classifier needs the labelled rows alone.
+            # The last step before the classifier transforms the labelled rows alone: the
+            # classifier needs no others.
             if step is steps[-1]:
                 rows = rows[labeled]
             rows = step.transform(rows)
@@ -440,15 +466,17 @@ def _fit_member(member: Member, X: Floats, labels: Labels, classes: Array) -> Me
 
 
 def _logits(estimator: Any, X: Floats, floor: float) -> Floats:
-    """Compute unnormalised log-probabilities, (n, C).
+    """Compute the logits of a fitted classifier: logarithms of probabilities, up to a constant.
 
-    They are the decision values if there are any, else log(p + floor).
+    They are its decision values (n, C) if it has any, otherwise log(p + floor). For two classes
+    many classifiers have a single decision value v for each row, the difference of both logits: it
+    becomes the logits -v/2 and v/2.
     """
     if not hasattr(estimator, "decision_function"):
         return np.log(probabilities(estimator, X) + floor)
     decision = np.asarray(estimator.decision_function(X), dtype=np.float64)
-    if decision.size != len(X):
+    has_single_values = decision.size == len(X)
+    if not has_single_values:
         return decision
-    # Two classes with a single value for each row: logits that differ by this value.
-    half = decision.ravel() / 2
+    half = decision.ravel() / 2  # (n,)
     return np.column_stack([-half, half])
