@@ -17,12 +17,14 @@ from numpy.typing import DTypeLike, NDArray
 from chary._arrays import Floats, Ints
 from chary._threads import one_thread
 
-# Rows of many training steps are fetched at once, up to this many numbers (8 MiB in float32).
+# The rows of several training steps are fetched at once, as long as they hold at most this many
+# numbers (8 MiB in float32).
 _BLOCK_NUMBERS = 2**21
-# Rows in one matrix when rows are scored; the products of small matrices are faster.
+# Rows are scored in matrices of this many rows, because the products of small matrices are faster.
 _MATRIX_ROWS = 128
-# Diverse heads that are drawn together with the prediction head, however many there are: the
-# default number, whose results thus stay as they are.
+# The prediction head is always drawn together with this many diverse heads, whatever the number of
+# heads, so that it does not depend on that number. It is the default number of heads, because
+# networks with that number should stay the same to the bit.
 _FIRST_HEADS = 5
 
 
@@ -106,22 +108,24 @@ class Network:
         return layers
 
     def initialize(self, rng: np.random.Generator) -> None:
-        """Draw weights and biases uniformly from +-1/sqrt(fan_in).
+        """Draw weights and biases uniformly from +-1/sqrt(fan_in), fan_in the number of inputs.
 
-        Neither the prediction head nor what ``rng`` draws next depends on the number of heads.
+        Neither the prediction head nor what ``rng`` draws next depends on the number of heads:
+        ``rng`` always draws the prediction head and five diverse heads. Fewer are cut off; further
+        ones come from another generator, which is seeded by those five.
         """
         *backbone, head_layer = self.layers(self.params)
         for layer in backbone:
             bound = 1 / sqrt(len(layer.weight))
-            for numbers in layer:
+            for numbers in layer:  # the weights, then the biases
                 numbers[:] = rng.uniform(-bound, bound, numbers.shape)
 
-        n_first = (1 + _FIRST_HEADS) * self.n_classes
+        n_first = (1 + _FIRST_HEADS) * self.n_classes  # outputs of the first heads
         bound = 1 / sqrt(len(head_layer.weight))
         for numbers in head_layer:
             first = rng.uniform(-bound, bound, (*numbers.shape[:-1], n_first))
-            # Further heads come from a generator of their own, which the first ones seed.
             further_rng = np.random.default_rng(first.ravel().view(np.uint64))
+            # All outputs are drawn by the other generator, and then the first ones replaced.
             numbers[:] = further_rng.uniform(-bound, bound, numbers.shape)
             n_kept = min(n_first, numbers.shape[-1])
             numbers[..., :n_kept] = first[..., :n_kept]
@@ -129,11 +133,10 @@ class Network:
     def reorder_classes(self, order: Ints) -> None:
         """Reorder the outputs of every head: class ``order[i]`` moves to i."""
         head_layer = self.layers(self.params)[-1]
-        # Both are views, so this changes ``params``.
+        # Weight (h, (1 + M) C) and bias ((1 + M) C,) are views, so this changes ``params``.
         for weight_or_bias in head_layer:
-            by_class = weight_or_bias.reshape(
-                *weight_or_bias.shape[:-1], 1 + self.n_heads, self.n_classes
-            )
+            shape_by_class = (*weight_or_bias.shape[:-1], 1 + self.n_heads, self.n_classes)
+            by_class = weight_or_bias.reshape(shape_by_class)
             by_class[:] = by_class[..., order]
 
     def astype(self, dtype: DTypeLike) -> Network:
@@ -147,13 +150,14 @@ class Network:
 
         ``slice(1)`` is the prediction head alone.
         """
+        # The part of the last layer that computes the outputs of the chosen heads.
         *backbone, head_layer = self.layers(self.params)
         chosen_heads = range(1 + self.n_heads)[heads]
         outputs = slice(chosen_heads.start * self.n_classes, chosen_heads.stop * self.n_classes)
         chosen_outputs = Layer(head_layer.weight[:, outputs], head_layer.bias[outputs])
 
-        # Each row of X becomes a column of a small matrix, so that the rows of one output stand
-        # side by side in memory.
+        # The rows are padded with zeros to fill matrices of 128 rows. Each row becomes a column of
+        # its matrix, so that the rows of one output stand side by side in memory.
         n_rows = len(X)
         n_matrices = ceil(n_rows / _MATRIX_ROWS)
         padded = np.zeros((n_matrices * _MATRIX_ROWS, self.n_features), self.params.dtype)
@@ -164,13 +168,18 @@ class Network:
         for layer in backbone:
             values = _apply_to_columns(layer, values)  # (matrices, h, 128)
             np.maximum(values, 0.0, out=values)
-        values = _apply_to_columns(chosen_outputs, values)
+        values = _apply_to_columns(chosen_outputs, values)  # (matrices, heads C, 128)
+
+        # The rows of all matrices are put side by side again, and the padding is cut off.
         by_output = values.transpose(1, 0, 2).reshape(len(chosen_heads), self.n_classes, -1)
-        return by_output[..., :n_rows].transpose(2, 0, 1)
+        return by_output[..., :n_rows].transpose(2, 0, 1)  # (n, heads, C)
 
 
 def _apply_to_columns(layer: Layer, values: Floats) -> Floats:
-    """Apply a layer to the columns of matrices (matrices, n_in, rows)."""
+    """Apply a layer to the columns of matrices.
+
+    (matrices, n_in, rows) become (matrices, n_out, rows).
+    """
     outputs = np.ascontiguousarray(layer.weight.T) @ values
     outputs += layer.bias[:, None]
     return outputs
@@ -223,12 +232,14 @@ def loss_and_gradient(
     losses = _losses_and_logit_gradient(logits, codes, weights, gamma)
     _linear_gradient(features, outputs, gradients[-1])
 
-    # Only the prediction head, on labelled rows, sends a gradient back through the backbone;
-    # ``delta`` is the gradient of a layer's outputs.
+    # Only the prediction head, whose outputs come first, on labelled rows, which come first, sends
+    # a gradient back through the backbone. ``delta`` is the gradient of what a layer hands on.
     n_labeled = len(codes)
     n_classes = logits.shape[-1]
     delta = outputs[:n_labeled, :n_classes] @ head_layer.weight[:, :n_classes].T  # (B, h)
     for depth in reversed(range(len(backbone))):
+        # The layer at ``depth`` leads from activations[depth] to activations[depth + 1]. ReLU lets
+        # the gradient through where its output is above 0.
         delta *= activations[depth + 1][:n_labeled] > 0
         _linear_gradient(activations[depth][:n_labeled], delta, gradients[depth])
         if depth > 0:
@@ -240,6 +251,7 @@ def _losses_and_logit_gradient(
     logits: Floats, codes: Ints, weights: Floats, gamma: float
 ) -> Losses:
     """Compute losses from logits (n, 1 + M, C), overwritten by their gradient."""
+    # The logits become probabilities in place, so those of the true classes are kept before.
     n_labeled = len(codes)
     rows = np.arange(n_labeled)
     logits -= logits.max(axis=-1, keepdims=True)
@@ -248,15 +260,18 @@ def _losses_and_logit_gradient(
     normalizer = probs.sum(axis=-1, keepdims=True)  # (n, 1 + M, 1)
     probs /= normalizer
 
+    # A cross-entropy is minus the logarithm of the probability of the true class.
     cross_entropy = np.log(normalizer[:n_labeled, :, 0]) - true_logits  # (B, 1 + M)
     head_losses = weights @ cross_entropy / n_labeled  # (1 + M,)
 
-    # Labelled rows: the gradient of a cross-entropy is the probabilities less the one-hot label.
-    gradient = probs[:n_labeled]  # (B, 1 + M, C)
+    # Labelled rows: the gradient of a cross-entropy is the probabilities less the one-hot label,
+    # written over the probabilities.
+    gradient = probs[:n_labeled]  # (B, 1 + M, C), a view
     gradient[rows, :, codes] -= 1
     gradient *= (weights / n_labeled)[:, None, None]
     # The ensemble term is a mean over the M diverse heads.
-    gradient[:, 1:] /= len(head_losses) - 1
+    n_diverse_heads = len(head_losses) - 1
+    gradient[:, 1:] /= n_diverse_heads
 
     # Unlabelled rows train the diverse heads only: the prediction head gets the gradient 0.
     similarity = 0.0
@@ -267,25 +282,31 @@ def _losses_and_logit_gradient(
 
 
 def _similarity_and_logit_gradient(probs: Floats, gamma: float) -> float:
-    r"""Compute the mean T-similarity; probabilities (U, M, C) become its gradient.
+    r"""Compute the mean T-similarity of the diverse heads, and write its gradient over ``probs``.
 
-    Through the softmax of head m, with :math:`o_m = \sum_{k \ne m} h_k`, it is
-    :math:`2 \gamma \, h_m \, (o_m - h_m^\top o_m) / (U M (M - 1))`.
+    ``probs`` (U, M, C) are the probabilities :math:`h_m` of the heads on unlabelled rows. The
+    gradient is that of :math:`\gamma` times the mean T-similarity, with respect to the logits of
+    each head, before its softmax. With :math:`o_m = \sum_{k \ne m} h_k`, the sum of all other
+    heads, it is :math:`2 \gamma \, h_m \, (o_m - h_m^\top o_m) / (U M (M - 1))`.
     """
     n_rows, n_heads, _ = probs.shape
     n_pairs = n_rows * n_heads * (n_heads - 1)
-    sum_of_others = probs.sum(axis=1, keepdims=True) - probs  # (U, M, C)
-    agreement = (probs * sum_of_others).sum(axis=-1, keepdims=True)  # (U, M, 1)
+    sum_of_others = probs.sum(axis=1, keepdims=True) - probs  # (U, M, C) o_m
+    agreement = (probs * sum_of_others).sum(axis=-1, keepdims=True)  # (U, M, 1) h_m^T o_m
     similarity = float(agreement.sum()) / n_pairs
 
-    gradient = np.subtract(sum_of_others, agreement, out=sum_of_others)
-    gradient *= 2 * gamma / n_pairs
-    probs *= gradient
+    factor = np.subtract(sum_of_others, agreement, out=sum_of_others)  # (U, M, C)
+    factor *= 2 * gamma / n_pairs
+    probs *= factor
     return similarity
 
 
 def _linear_gradient(inputs: Floats, delta: Floats, gradient: Layer) -> None:
-    """Write a layer's gradient, from that of its outputs (n, n_out)."""
+    """Write the gradient of a layer's weight and bias.
+
+    ``inputs`` (n, n_in) are what the layer was given, and ``delta`` (n, n_out) is the gradient of
+    its outputs.
+    """
     np.matmul(inputs.T, delta, out=gradient.weight)
     np.sum(delta, axis=0, out=gradient.bias)
 
@@ -346,7 +367,7 @@ def train(
     # Overflow is looked for once, at the end.
     with one_thread("blas"), np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, n_steps, steps_per_block):
-            block = rows[start : start + steps_per_block]
+            block = rows[start : start + steps_per_block]  # (steps, B + U)
             X_block = fetch(block.ravel()).reshape(*block.shape, -1)  # (steps, B + U, d)
             for step, X in enumerate(X_block, start):
                 batch = labeled_batches[step]
@@ -367,7 +388,8 @@ def train(
 def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator) -> Ints:
     """Draw row numbers for every step, (n_steps, min(size, n_rows)).
 
-    The batches are cut from shuffled passes over all rows, laid end to end.
+    All rows are shuffled again and again, these passes are laid end to end, and the batches are cut
+    from them. Below, two passes, 2 0 1 and 2 1 0, give three batches of two rows:
 
     >>> draw_batches(3, 2, 3, np.random.default_rng(0))
     array([[2, 0],
@@ -377,9 +399,11 @@ def draw_batches(n_rows: int, size: int, n_steps: int, rng: np.random.Generator)
     size = min(size, n_rows)
     if size == 0:
         return np.empty((n_steps, 0), dtype=np.intp)
-    n_passes = ceil(n_steps * size / n_rows)
-    passes = rng.permuted(np.tile(np.arange(n_rows), (n_passes, 1)), axis=1)
-    return passes.ravel()[: n_steps * size].reshape(n_steps, size)
+    n_drawn = n_steps * size
+    n_passes = ceil(n_drawn / n_rows)
+    unshuffled = np.tile(np.arange(n_rows), (n_passes, 1))  # (n_passes, n_rows)
+    passes = rng.permuted(unshuffled, axis=1)  # each line is shuffled on its own
+    return passes.ravel()[:n_drawn].reshape(n_steps, size)
 
 
 class Adam:
@@ -391,9 +415,12 @@ class Adam:
         {\sqrt{v / (1 - \beta_2^t)} + \epsilon}
 
     with :math:`m = (1 - \beta_1) \sum_s \beta_1^{t-s} g_s`, and v likewise from :math:`\beta_2` and
-    :math:`g_s^2`. ``first_moment`` and ``second_moment`` hold the sums alone; ``step`` puts their
-    factors into the step size and epsilon. A step then takes ten passes over the buffer and no
-    temporary array.
+    :math:`g_s^2`.
+
+    ``first_moment`` and ``second_moment`` hold the sums alone, without the factors :math:`1 -
+    \beta`. These and the denominators :math:`1 - \beta^t` are numbers that are the same for the
+    whole buffer, so ``step`` multiplies the step size and epsilon by them instead. A step then
+    takes ten passes over the buffer and no temporary array.
     """
 
     beta1 = 0.9
@@ -410,6 +437,8 @@ class Adam:
 
     def step(self, gradient: Floats) -> None:
         """Update the parameters; ``gradient`` is used as scratch space."""
+        # The corrected moments are ``mean_factor`` times the first and the square of ``rms_factor``
+        # times the second.
         self.n_steps += 1
         mean_factor = (1 - self.beta1) / (1 - self.beta1**self.n_steps)
         rms_factor = sqrt((1 - self.beta2) / (1 - self.beta2**self.n_steps))
@@ -422,6 +451,8 @@ class Adam:
         self.second_moment *= self.beta2
         self.second_moment += gradient
 
+        # eta * mean_factor * first / (rms_factor * sqrt(second) + epsilon), with numerator and
+        # denominator divided by ``rms_factor``.
         update = np.sqrt(self.second_moment, out=gradient)
         update += self.epsilon / rms_factor
         np.divide(self.first_moment, update, out=update)
