@@ -22,19 +22,20 @@ from chary.method.labels import Labels, encode
 from chary.method.network import Losses, Network, default_hidden_sizes, train
 from chary.method.priors import ACCURACY, AIMS, ClassPrior
 
-# Rows are read and scored in chunks whose largest intermediate array holds about this many numbers
-# (4 MiB).
+# Rows are read and scored in chunks. The largest array that a chunk needs holds about this many
+# numbers (4 MiB).
 _CHUNK_NUMBERS = 2**19
-# An X of one of these types is converted to floats chunk by chunk; any other X becomes float64 as
-# a whole, at once.
+# An X of one of these types is converted to floats chunk by chunk. Any other X becomes float64 as a
+# whole, at once.
 _DTYPES_READ_IN_CHUNKS = [
     np.float64,
     np.float32,
     *map(np.dtype, np.typecodes["AllInteger"]),
     np.bool_,
 ]
-# Heads of the network: the first one is the prediction head, the others are diverse.
+# The first head of the network is the prediction head.
 _PREDICTION_HEAD = slice(1)
+# All heads of the network are the prediction head and then the diverse heads.
 _ALL_HEADS = slice(None)
 
 
@@ -204,26 +205,32 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         prior = ClassPrior.of(self.class_prior, labels, self.aim)
         self._train(X, labels.codes, weights, start_from)
 
+        # Called by ``offset`` only if there is a prior or an aim.
         def prediction_logits() -> Floats:
             chunks = self._head_logits(X[labels.rows_to_predict], _PREDICTION_HEAD)
-            return np.concatenate([logits[:, 0] for logits in chunks])
+            return np.concatenate([logits[:, 0] for logits in chunks])  # (n, C)
 
         self.class_prior_ = prior.shares
         self.class_bias_ = prior.offset(prediction_logits)
         return self
 
     def _train(self, X: Any, codes: Ints, weights: Floats, start_from: Any) -> None:
-        """Train the network; rows and classes are ordered by content."""
-        order = content_order(X, codes, weights)
-        labeled = order[codes[order] >= 0]
-        unlabeled = order[codes[order] < 0]
+        """Train the network, with rows and classes in an order that depends on content alone.
+
+        So neither the order of the rows nor the names of the classes have an effect.
+        """
+        order = content_order(X, codes, weights)  # (n,) row numbers
+        is_labeled = codes[order] >= 0
+        labeled = order[is_labeled]
+        unlabeled = order[~is_labeled]
         self._set_standardization(X, order)
 
         # Classes are reordered for training, and put back into the order of classes_ afterwards.
-        class_order = class_order_of(codes[labeled])
-        place_of_class = np.argsort(class_order)
+        class_order = class_order_of(codes[labeled])  # (C,) the class at each place
+        place_of_class = np.argsort(class_order)  # (C,) the place of each class
 
-        # Relative to the largest weight first: the sum of the weights could overflow.
+        # The weights get the mean 1. They are divided by the largest first, because their sum could
+        # overflow.
         label_weights = weights[labeled] / weights[labeled].max()
         label_weights /= label_weights.mean()
 
@@ -309,8 +316,9 @@ class DiverseEnsembleClassifier(MembersMixin, BaseEstimator):
         """Compute probabilities of the chosen heads, (n, number of heads, C)."""
         chunks = list(self._head_probs(X, heads))
         n_rows = sum(map(len, chunks))
+        _, n_heads, n_classes = chunks[0].shape
         # The memory layout that the network produces: the rows of one output side by side.
-        by_output = np.empty((*chunks[0].shape[1:], n_rows))
+        by_output = np.empty((n_heads, n_classes, n_rows))
         return np.concatenate(chunks, out=by_output.transpose(2, 0, 1))
 
     def _head_probs(self, X: Any, heads: slice) -> Iterator[Floats]:
@@ -349,7 +357,7 @@ def _chunks(n_rows: int, width: int) -> Iterator[slice]:
 
 
 def _weights_of(classifier: Any, network: Network, classes: Array) -> Floats:
-    """Return a classifier's weights; refuse them if they do not fit the network."""
+    """Return the weights of a fitted classifier; refuse them if they do not fit the network."""
     fitted_network = getattr(classifier, "network_", None)
     if not (
         isinstance(fitted_network, Network)
@@ -366,37 +374,57 @@ def _weights_of(classifier: Any, network: Network, classes: Array) -> Floats:
 def class_order_of(codes: Ints) -> Ints:
     """Order classes by their first row, so that their names have no effect.
 
-    The codes are those of the labelled rows in the order of ``content_order``.
+    The codes are those of the labelled rows in the order of ``content_order``. Below, class 2 comes
+    first, then class 0, then class 1:
+
+    >>> class_order_of(np.array([2, 0, 0, 1, 2]))
+    array([2, 0, 1])
     """
-    _, first_rows = np.unique(codes, return_index=True)
-    return np.argsort(first_rows)
+    _, first_row_of_class = np.unique(codes, return_index=True)  # (C,)
+    return np.argsort(first_row_of_class)
 
 
 def content_order(X: Any, codes: Ints, weights: Floats) -> Ints:
     """Sort rows by content, so that shuffling the input changes no result.
 
-    Rows are compared by a fixed random projection in which every column has range 1. Ties are
-    broken by weight, then by the content of all rows of their class, so that renaming the classes
-    changes no result either.
+    The key of a row is a sum of its columns with fixed random weights, scaled so that every column
+    has range 1. Rows with equal keys, which mostly are equal rows, are sorted by weight. Rows that
+    have equal weights, too, but different classes are sorted by a fingerprint of the class: it is
+    made from the rows of the class, not from its code, so that renaming the classes changes no
+    result either.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    codes : array of shape (n,)
+        The class of each row; -1 without a label.
+    weights : array of shape (n,)
+
+    Returns
+    -------
+    array of shape (n,)
+        Row numbers.
     """
     n_rows, n_features = X.shape
     rng = np.random.default_rng(0)
     with np.errstate(over="ignore"):
-        ranges = X.max(axis=0) - X.min(axis=0).astype(np.float64)
+        ranges = X.max(axis=0) - X.min(axis=0).astype(np.float64)  # (d,)
+    # A constant column gets the weight 0: it is divided by infinity.
     is_constant = ranges < np.finfo(np.float64).tiny
-    direction = rng.standard_normal(n_features) / np.where(is_constant, np.inf, ranges)  # (d,)
-    projection = np.empty(n_rows)
+    divisors = np.where(is_constant, np.inf, ranges)
+    direction = rng.standard_normal(n_features) / divisors  # (d,)
+    projection = np.empty(n_rows)  # the keys of the rows
     for rows in _chunks(n_rows, n_features):
         # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
         projection[rows] = (X[rows] * direction).sum(axis=1)
 
-    # Each distinct row gets a random number, and each class the sum over its labelled rows. The
-    # sum wraps at 2**64, so it is exact in any order.
+    # Each distinct labelled row gets a random number, and each class the sum over its rows. The sum
+    # wraps at 2**64, so it is exact in any order.
     labeled = codes >= 0
-    distinct, content = np.unique(projection[labeled], return_inverse=True)
-    fingerprint = rng.integers(2**63, size=len(distinct), dtype=np.uint64)
-    class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)
-    np.add.at(class_fingerprint, codes[labeled], fingerprint[content])
+    distinct_keys, place_of_row = np.unique(projection[labeled], return_inverse=True)
+    fingerprint = rng.integers(2**63, size=len(distinct_keys), dtype=np.uint64)
+    class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)  # (C,)
+    np.add.at(class_fingerprint, codes[labeled], fingerprint[place_of_row])
     # The last key counts most.
     return np.lexsort((codes, class_fingerprint[codes], weights, projection))
 
