@@ -70,8 +70,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     policy accepts the labels that can be trusted, and the classifier is fitted again with them,
     from random weights or from its present ones (``warm_start``). The rounds end when every row
     that takes part has a label (``"all_labeled"``), when a round accepts nothing (``"no_change"``)
-    or after ``max_rounds`` rounds (``"max_rounds"``). The classifier handed back has used every
-    accepted label (the paper's Algorithm 1 as printed never learns from those accepted last).
+    or after ``max_rounds`` rounds (``"max_rounds"``). After the last round, too, the classifier is
+    fitted with the labels that were accepted; the paper's Algorithm 1, as printed, never learns
+    from those of its last round.
 
     Parameters
     ----------
@@ -91,7 +92,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         its class probabilities. A callable ``(fitted estimator, X) -> (n,)`` or class-wise
         ``(n, C)``, high where confident.
     max_rounds : int, default=5
-        Most rounds, the paper's N; with 0 the classifier is the supervised one (ERM).
+        There are at most this many rounds, the paper's N. With 0 the classifier is the supervised
+        one (ERM).
     class_prior : None, "labeled", mapping or array-like, default=None
         Class proportions of all rows, if you know them: in every round and at the end, unlabelled
         rows are predicted so that all rows together have them. "labeled": they are those of the
@@ -108,9 +110,9 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         ``DiverseEnsembleClassifier``. Only the rounds of one ``fit`` share weights: another ``fit``
         starts from random ones.
     max_pool : int, default=None
-        Most unlabelled rows that take part in the fits and rounds, to bound their cost; if there
-        are more, rows are drawn at random. Rows not drawn are never accepted, but a class prior
-        is met on all rows. None: all take part.
+        At most this many unlabelled rows take part in the fits and rounds, to bound their cost; if
+        there are more, rows are drawn at random. Rows that are not drawn are never accepted, but a
+        class prior is met on all rows. None: all take part.
     unlabeled : label or None, default=-1
         Marks unlabelled rows in ``y``, besides missing values, which always do. None: missing
         values only.
@@ -128,9 +130,11 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         The labels of the rows given to ``fit``: as given, as accepted, or ``unlabeled`` (None where
         missing values alone are the marker) where never accepted.
     labeled_iter_ : array of shape (n,)
-        0 where the label was given, the round in which it was accepted, -1 where never.
+        The round in which the label of a row was accepted; 0 if the label was given, -1 if none was
+        accepted.
     confidence_ : array of shape (n,)
-        Confidence when accepted; 1 where the label was given, NaN where never accepted.
+        The confidence with which the label of a row was accepted; 1 if the label was given, NaN if
+        none was accepted.
     class_prior_ : array of shape (C,), or None
     class_bias_ : array of shape (C,)
         What is added to the log-probabilities of ``estimator_`` for ``class_prior`` and ``aim``;
@@ -259,14 +263,15 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             prior=prior,
         )
 
-        # The aim moves boundaries after the rounds: labels to learn from should be the most
-        # probable ones.
+        # In the rounds the aim is always accuracy: labels to learn from should be the most probable
+        # ones.
         data_of_rounds = data._replace(prior=prior._replace(aim=ACCURACY))
         rows = self._draw_participants(labels.labeled)
         codes = labels.codes.copy()
         codes[rows] = self._run_rounds(data_of_rounds.subset(rows), initial)
         self.transduction_ = decode(codes, self.classes_, unlabeled=self.unlabeled)
 
+        # After the rounds, the boundaries are moved once more: for the aim, and on all rows.
         all_take_part = len(rows) == len(codes)
         if not all_take_part or prior.aim != ACCURACY:
             self._set_estimator(self.estimator_, data)
@@ -277,15 +282,18 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def _draw_participants(self, labeled: Mask) -> Ints:
         """Return the labelled rows and at most ``max_pool`` unlabelled ones, in order."""
-        pool = np.flatnonzero(~labeled)
-        if self.max_pool is None or len(pool) <= self.max_pool:
+        unlabeled_rows = np.flatnonzero(~labeled)
+        if self.max_pool is None or len(unlabeled_rows) <= self.max_pool:
             return np.arange(len(labeled))
         rng = np.random.default_rng(self.random_state)
-        drawn = rng.choice(pool, self.max_pool, replace=False)
-        return np.sort(np.concatenate([np.flatnonzero(labeled), drawn]))
+        drawn_rows = rng.choice(unlabeled_rows, self.max_pool, replace=False)
+        return np.sort(np.concatenate([np.flatnonzero(labeled), drawn_rows]))
 
     def _run_rounds(self, data: _TrainingData, initial: Any) -> Ints:
-        """Score the pool, accept labels, refit, and so on; return the codes given and accepted."""
+        """Score the pool, accept labels and refit, round after round.
+
+        Returns the code of each row, given or accepted; -1 if none was accepted.
+        """
         policy = self._policy()
         template = self._template()
         codes = data.labels.codes.copy()
@@ -312,13 +320,13 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             view = self._score_pool(data, codes, pool, round_number)
 
             # ``TransductiveBound`` may need the class probabilities of the first model in every
-            # round. Row numbers are sorted, so searchsorted finds the pool in ``unlabeled_rows``.
+            # round. They were computed for all ``unlabeled_rows``, of which the pool is a part;
+            # both are sorted, so searchsorted finds the places of the pool.
             if getattr(policy, "posterior", "current") == "initial":
                 if initial_posterior is None:
                     initial_posterior = view.posterior
-                view = view._replace(
-                    posterior=initial_posterior[np.searchsorted(unlabeled_rows, pool)]
-                )
+                places = np.searchsorted(unlabeled_rows, pool)
+                view = view._replace(posterior=initial_posterior[places])
 
             accepted, used = _decide(policy, view)
             if not accepted.any():
@@ -339,6 +347,7 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
             start_from = self.estimator_ if self.warm_start else None
             self._set_estimator(data.fit(template, codes, start_from), data)
+            # A policy that rescores sees the whole pool again, unless all of it was accepted.
             if not rescores or accepted.all():
                 pool = pool[~accepted]
             self._record_round(view, accepted, used, perf_counter() - start)
@@ -364,7 +373,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         )
 
     def _set_estimator(self, estimator: Any, data: _TrainingData) -> None:
-        """Make a fitted classifier the present one, in line with the class prior."""
+        """Make a fitted classifier the present one, and find ``class_bias_`` for it.
+
+        The class bias moves its predictions to meet the class prior and the aim of ``data``.
+        """
         known_classes = getattr(estimator, "classes_", self.classes_)
         if not np.array_equal(known_classes, self.classes_):
             raise ValueError(
@@ -412,7 +424,8 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         check_is_fitted(self)
         if not self._moves_boundaries:
             return predicted_labels(self.estimator_, X)
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> Floats:
         """Predict class probabilities (n, C), from decision values if there is nothing else."""
@@ -438,20 +451,23 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     def _scores(self, X: Any) -> Scores:
         """Score rows: class probabilities and the confidence in them, (n,) and by class (n, C)."""
         estimator = self.estimator_
+
+        # A user's function computes the confidence.
         if callable(self.confidence):
             confidence = np.asarray(self.confidence(estimator, X))
             probs = probabilities(estimator, X)
             _check_own_confidence(confidence, probs)
             return scores_of(self._with_class_bias(probs), confidence)
 
+        # The class probabilities alone give the confidence.
         confidence_name = self.confidence
         if self._lacks_members:
             confidence_name = "max_probability"
         if confidence_name not in MEMBER_CONFIDENCES:
             return scores_of(self._with_class_bias(probabilities(estimator, X)), confidence_name)
 
-        # A network gives its prediction head and its diverse heads in one pass through the
-        # backbone.
+        # The members give the confidence. A network computes its prediction head and its diverse
+        # heads in one pass through the backbone.
         if hasattr(estimator, "predict_joint_proba"):
             probs, member_probs = estimator.predict_joint_proba(X)
         else:
@@ -508,9 +524,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def set_params(self, **params: Any) -> SelfTrainingClassifier:
         """Set parameters, also those of the default policy and classifier (``policy__step``)."""
+        # scikit-learn sets ``policy__step`` on the object in ``policy``. If that is None, which
+        # stands for a default, the default is put there first.
         for name, default in (("policy", Curriculum), ("estimator", DiverseEnsembleClassifier)):
-            is_nested = any(param.startswith(f"{name}__") for param in params)
-            if is_nested and getattr(self, name) is None and name not in params:
+            has_nested_params = any(param.startswith(f"{name}__") for param in params)
+            is_default = getattr(self, name) is None and name not in params
+            if has_nested_params and is_default:
                 setattr(self, name, default())
         return super().set_params(**params)
 
@@ -564,9 +583,12 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         dtype = getattr(X, "dtype", None)
         if getattr(dtype, "kind", "") != "f":
             return
+        numbers = X
         is_sparse = hasattr(X, "toarray")
+        if is_sparse:
+            numbers = X.data
         assert_all_finite(
-            X.data if is_sparse else X,
+            numbers,
             allow_nan=get_tags(self._base_estimator()).input_tags.allow_nan,
             estimator_name=type(self).__name__,
             input_name="X",
@@ -583,10 +605,10 @@ class SelfTrainingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
 
 class _TrainingData(NamedTuple):
-    """What every fit of the rounds shares."""
+    """The rows, weights and settings that are the same for every fit of the rounds."""
 
-    X: Any
-    labels: Labels  # as given
+    X: Any  # (n, ...)
+    labels: Labels  # as given, without accepted ones
     sample_weight: Any  # (n,), or None
     metadata: Mapping[str, Any]  # further arguments of the classifier's fit
     balance_weights: bool
@@ -607,7 +629,10 @@ class _TrainingData(NamedTuple):
         )
 
     def fit(self, template: Any, codes: Ints, start_from: Any = None) -> Any:
-        """Fit a clone on the rows that have a label, and on the others if it can use them."""
+        """Fit a clone on the rows that have a label, and on the others if it can use them.
+
+        ``codes`` (n,) are the labels given and accepted by now, -1 without one.
+        """
         labels = Labels(self.labels.classes, codes, labeled=codes >= 0)
         weights = self.sample_weight
         accepted = labels.labeled & ~self.labels.labeled
@@ -623,18 +648,22 @@ class _TrainingData(NamedTuple):
         )
 
     def _balanced_weights(self, accepted: Mask) -> Floats:
-        """Weigh accepted rows so that together they count as much as the given labels."""
+        """Weigh accepted rows so that together they count as much as the given labels.
+
+        With 50 given labels and 200 accepted rows, each accepted row weighs 50 / 200 = 0.25.
+        """
         weights = np.ones(len(accepted))
         if self.sample_weight is not None:
             weights = np.array(self.sample_weight, dtype=float)
+        given_weight = weights[self.labels.labeled].sum()
         accepted_weight = weights[accepted].sum()
         if accepted_weight > 0:
-            weights[accepted] *= weights[self.labels.labeled].sum() / accepted_weight
+            weights[accepted] *= given_weight / accepted_weight
         return weights
 
 
 def _spread(values: Array, rows: Ints, n_rows: int, fill: float) -> Array:
-    """Put values of some rows in their places among all rows."""
+    """Put the values of some rows in their places among all rows; the other rows get ``fill``."""
     spread = np.full(n_rows, fill, dtype=values.dtype)
     spread[rows] = values
     return spread
