@@ -70,10 +70,12 @@ class DiverseHeads(nn.Module):
         if features.shape[-1] != self.linear.in_features:
             raise ValueError(_wrong_width(features, self.linear.in_features))
 
+        # The first C outputs of the linear layer are the prediction head.
         C = self.n_classes
         weight = self.linear.weight  # ((1 + M) C, h)
-        bias = self.linear.bias
+        bias = self.linear.bias  # ((1 + M) C,)
         logits = functional.linear(features, weight[:C], bias[:C])  # (n, C)
+        # A detached tensor sends no gradient back.
         if not self.joint:
             features = features.detach()
         with _no_autocast(features):
@@ -88,9 +90,9 @@ class DiverseHeads(nn.Module):
 class DiverseNetwork(nn.Module):
     """A backbone under its heads, which do not change how it trains.
 
-    Parts of the backbone that are frozen when the network is made (in evaluation mode, and no
-    parameter requires a gradient) stay in evaluation mode when it is trained, as long as their
-    parameters require no gradient.
+    A part of the backbone is frozen if it is in evaluation mode when the network is made, and none
+    of its parameters requires a gradient. ``train`` leaves a frozen part in evaluation mode, until
+    its parameters are made to require a gradient.
 
     Parameters
     ----------
@@ -216,12 +218,16 @@ def ensemble_loss(head_logits: Tensor, targets: Tensor, weights: Tensor | None =
         )
     labeled = targets >= 0  # (n,)
     n_heads = head_logits.shape[-2]
-    head_targets = targets.clamp(min=0).flatten().repeat_interleave(n_heads)  # (n M,)
-    losses = functional.cross_entropy(head_logits.flatten(0, -2), head_targets, reduction="none")
-    losses = losses.reshape(head_logits.shape[:-1]).mean(dim=-1)  # (n M,) -> (n,)
+    # Every head has a line with the target of its row. An unlabelled row gets class 0 here, and is
+    # left out of the mean in the end.
+    valid_targets = targets.clamp(min=0).flatten()  # (n,)
+    head_targets = valid_targets.repeat_interleave(n_heads)  # (n M,)
+    head_lines = head_logits.flatten(0, -2)  # (n M, C)
+    losses = functional.cross_entropy(head_lines, head_targets, reduction="none")  # (n M,)
+    row_losses = losses.reshape(head_logits.shape[:-1]).mean(dim=-1)  # (n,)
     if weights is not None:
-        losses = losses * weights
-    return _mean(losses, labeled)
+        row_losses = row_losses * weights
+    return _mean(row_losses, labeled)
 
 
 def diversity_loss(head_logits: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -267,8 +273,9 @@ def diverse_losses(
 
 
 def _mean(values: Tensor, rows: Tensor) -> Tensor:
-    """Average over the chosen rows, or return 0 if there is none.
+    """Average the values of the chosen rows, or return 0 if there is none.
 
-    No shape depends on the data.
+    The other rows are multiplied by 0 instead of being cut out: then no shape depends on the data,
+    which an exported or compiled network needs.
     """
     return (values * rows).sum() / rows.sum().clamp(min=1)
