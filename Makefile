@@ -119,4 +119,4 @@ $(VENV)/.installed-docs: pyproject.toml constraints.txt
 	@$(INSTALL) -e ".[plots,torch]" --group docs && touch $@
 
 clean:
-	rm -rf $(VENV) build docs/results docs/look docs/look-inside.md docs/reference/cli.md docs/gallery docs/api/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build docs/results docs/look docs/look-inside.md docs/schemas docs/reference/cli.md docs/reference/json.md docs/gallery docs/api/generated .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

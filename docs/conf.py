@@ -31,12 +31,13 @@ extensions = [
     "forge_links",
     "stored_results",
     "cli_reference",
+    "json_reference",
     "look_inside",
     "mathtext_svg",
 ]
 root_doc = "index"
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_ext", "_static", "_templates", "figures", "look"]
+exclude_patterns = ["_ext", "_static", "_templates", "figures", "look", "schemas"]
 templates_path = ["_templates"]
 highlight_language = "none"
 nitpicky = True
@@ -125,7 +126,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "chary"
 html_static_path = ["_static"]
-html_extra_path = ["look"]
+html_extra_path = ["look", "schemas"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False

@@ -22,7 +22,7 @@ from chary.options import COMMANDS, declarations, flag_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("", "tutorials", "how-to", "explanation", "reference")
-BUILT = {"docs/reference/cli.md"}
+BUILT = {"docs/reference/cli.md", "docs/reference/json.md", "docs/look-inside.md"}
 FILES = [
     ROOT / "README.md",
     *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import typer
 
@@ -15,6 +15,22 @@ from chary.options import JudgeOptions
 if TYPE_CHECKING:
     from chary.report import Hints, JudgedSummary
     from chary.tables import Source
+
+
+class DrawnSummary(TypedDict):
+    """The sheet that was written for a person to fill in."""
+
+    n_drawn: int  # rows on the sheet
+    n_new: int  # rows that were not on the sheet before
+    n_answered: int  # rows that had an answer before, and keep it
+    enlarged: bool  # whether the sheet existed and was enlarged
+    hidden: list[str]  # columns left out because they give the labels under test away
+    shown: list[str]  # columns that are on the sheet
+    copy: str | None  # path of the copy of a replaced sheet that held answers
+    rows: int  # rows with a label
+    classes: list[str]  # the labels
+    files: dict[str, str]  # sheet: its path
+
 
 # The exit code for each outcome of --require; 1 is bad input.
 _EXIT_CODES = {"shown": 0, "open": 3, "ruled out": 4, "changed": 5}
@@ -73,14 +89,19 @@ def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
     make_folders([path])
     drawn, classes = draw_to_judge(scan, path, options, options.k)
     if as_json:
-        console.print_json(
-            {
-                **drawn._asdict(),
-                "rows": scan.n_filled,
-                "classes": classes,
-                "files": {"sheet": str(path)},
-            }
-        )
+        summary: DrawnSummary = {
+            "n_drawn": drawn.n_drawn,
+            "n_new": drawn.n_new,
+            "n_answered": drawn.n_answered,
+            "enlarged": drawn.enlarged,
+            "hidden": list(drawn.hidden),
+            "shown": list(drawn.shown),
+            "copy": drawn.copy,
+            "rows": scan.n_filled,
+            "classes": classes,
+            "files": {"sheet": str(path)},
+        }
+        console.print_json(summary)
     else:
         say_drawn(drawn, n_open=scan.n_filled, of_what="rows", classes=classes, path=path)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -20,7 +20,7 @@ from chary.cli import console
 from chary.options import PredictOptions
 
 if TYPE_CHECKING:
-    from chary.labelling import FileTask, LabelledFile, Predictor, Resources
+    from chary.labelling import FileTask, LabelledFile, NewRowsSummary, Predictor, Resources
 
 TABLES = Annotated[
     list[str],
@@ -45,8 +45,8 @@ class PredictSummary(TypedDict):
     rows: int
     labels: dict[str, int]  # rows by label, the most frequent first
     notes: list[str]
-    new_rows: dict[str, dict[str, Any]]  # by output: how its rows compare with those learned from
-    files: dict[str, list[str]]
+    new_rows: dict[str, NewRowsSummary]  # by output: how its rows compare with those learned from
+    files: dict[str, list[str]]  # predicted: the outputs
     failed: list[FailedFile]
 
 
@@ -196,7 +196,7 @@ def _show(summary: PredictSummary) -> None:
         console.say(words)
 
 
-def _new_rows_notes(new_rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _new_rows_notes(new_rows: Mapping[str, NewRowsSummary]) -> list[str]:
     """Write a sentence on each file with unlike rows, and one on all other files."""
     from chary.labelling import KNOWN
 

@@ -12,7 +12,13 @@ from chary.labelling.diagnose import (
     diagnose_rows,
     diagnose_table,
 )
-from chary.labelling.drift import KNOWN, RowComparison, compare_with_reference, count_events
+from chary.labelling.drift import (
+    KNOWN,
+    NewRowsSummary,
+    RowComparison,
+    compare_with_reference,
+    count_events,
+)
 from chary.labelling.explain import Cell, Explainer, as_texts, explainer
 from chary.labelling.label import SOURCES, LabeledTable, LearnerSettings, label_table
 from chary.labelling.predict_files import (
@@ -43,6 +49,7 @@ __all__ = [
     "LabeledTable",
     "LabelledFile",
     "LearnerSettings",
+    "NewRowsSummary",
     "Predictor",
     "Resources",
     "RowComparison",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,18 +87,41 @@ class RowComparison:
         differ = f"{rows} differ from those the model learned from: {', then '.join(shifts)}"
         return f"{differ}. Labels and confidence may be wrong."
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> NewRowsSummary:
         """Return the comparison as plain data, for a program."""
+        columns: list[ColumnShiftSummary] = [
+            {"column": shift.column, "what": shift.what, "here": shift.here, "then": shift.then}
+            for shift in self.columns
+        ]
         return {
             "verdict": self.verdict,
             "rows": self.n_rows,
             "rows_then": self.n_seen,
-            "columns": [shift._asdict() for shift in self.columns],
+            "columns": columns,
             "sentence": self.sentence,
         }
 
     def __repr__(self) -> str:
         return self.sentence
+
+
+class ColumnShiftSummary(TypedDict):
+    """A ``ColumnShift`` as plain data."""
+
+    column: str
+    what: str  # the event: "a new value", "outside 18 to 90", "missing"
+    here: float  # share of the new rows with the event
+    then: float  # share of the rows that the model learned from
+
+
+class NewRowsSummary(TypedDict):
+    """A ``RowComparison`` as plain data."""
+
+    verdict: str
+    rows: int  # new rows
+    rows_then: int  # rows that the model learned from
+    columns: list[ColumnShiftSummary]  # the most different first
+    sentence: str
 
 
 def with_drift_reference(

@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import polars as pl
 from joblib import cpu_count
 
 from chary._files import atomic_write, make_folders
 from chary._words import Parameter, counted, shown
-from chary.labelling.drift import compare_with_reference
+from chary.labelling.drift import NewRowsSummary, compare_with_reference
 from chary.labelling.score import Predictor, RowCounts, naming_table, refuse_memory, score_batches
 from chary.options import PredictOptions
 from chary.tables import Table, TableError, open_source
@@ -78,7 +78,7 @@ class LabelledFile:
     rows: int  # number of rows
     labels: dict[str, int]  # number of rows with each label
     notes: list[str] = field(default_factory=list)
-    new_rows: dict[str, Any] | None = None  # ``RowComparison.figures``
+    new_rows: NewRowsSummary | None = None  # ``RowComparison.figures``
 
 
 # Called with a task, the number of its rows that are done, and the share of its file that was read.
