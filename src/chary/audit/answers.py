@@ -30,12 +30,16 @@ from chary.tables.target import (
     markers_of,
 )
 
-FEWEST_ANSWERS = 2  # of an audit
-# Answers are refused if fewer than this share of at least so many rows name a class of the labels.
+# An audit needs at least this many answers.
+FEWEST_ANSWERS = 2
+# Answers are refused if fewer than this share of them name a class of the labels.
 _LEAST_KNOWN = 0.1
+# With fewer answers than this, none are refused for that reason.
 _FEWEST_TO_REFUSE = 5
-_MOST_NAMED = 5  # classes in one sentence
-_NO_CLASS = {"", SKIPPED}  # answers that name no class: none yet, and a skipped row
+# A sentence names at most this many classes.
+_MOST_NAMED = 5
+# These answers name no class: no answer yet, and the answer to a row that was skipped.
+_NO_CLASS = {"", SKIPPED}
 
 
 class Annotators(NamedTuple):
@@ -60,32 +64,39 @@ class Annotators(NamedTuple):
 
     @property
     def counted(self) -> dict[int, str]:
-        """The joint answers, by place.
+        """The joint answers of all people, by place.
 
         A row has a class if somebody named it and nobody named another one. It is skipped if people
-        named different classes, or if nobody named one and somebody skipped it.
+        named different classes, or if nobody named one and somebody skipped it. Otherwise it has no
+        answer, and its place is left out.
         """
         answer_at: dict[int, str] = {}
         for answers in self.answers:
             for place, text in answers.items():
+                # A class replaces an earlier "skipped"; "skipped" replaces nothing.
                 is_class = text not in _NO_CLASS
-                is_first = text != "" and place not in answer_at
-                if is_class or is_first:
+                is_first_answer = text != "" and place not in answer_at
+                if is_class or is_first_answer:
                     answer_at[place] = text
-        return {**answer_at, **dict.fromkeys(self.differing, SKIPPED)}
+        for place in self.differing:
+            answer_at[place] = SKIPPED
+        return answer_at
 
     def sentences(self) -> list[str]:
         """Say how far the people agree, and how rows on which they differ are counted."""
         sentences = []
         people = zip(self.names, self.classes, strict=True)
         for (first, first_classes), (second, second_classes) in combinations(people, 2):
+            # The rows that both answered with a class, by the class of each.
             places = sorted(first_classes.keys() & second_classes.keys())
             first_texts = [first_classes[place] for place in places]
             second_texts = [second_classes[place] for place in places]
-            counts = pair_counts(first_texts, second_texts, sorted({*first_texts, *second_texts}))
+            class_names = sorted({*first_texts, *second_texts})
+            counts = pair_counts(first_texts, second_texts, class_names)  # (C, C)
+
+            n_same = np.trace(counts)
             sentence = (
-                f"{first} and {second} both answered {len(places)} rows and agree on "
-                f"{np.trace(counts)}"
+                f"{first} and {second} both answered {len(places)} rows and agree on {n_same}"
             )
             agreement = kappa(counts)
             if agreement is not None:
@@ -106,7 +117,11 @@ def _naming_a_class(answers: Mapping[int, str]) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class AuditAnswers:
-    """A person's answers for random rows, in the order of the draw, up to the last one answered."""
+    """A person's answers for random rows, in the order of the draw, up to the last one answered.
+
+    Of the rows drawn, m are up to the last answer. Of these, k have an answer; the others were
+    skipped.
+    """
 
     drawn: Ints  # (m,) row numbers in the table
     truth: Array  # (m,) the class that the person gave; None where the row was skipped
@@ -133,11 +148,13 @@ class AuditAnswers:
         classes: Sequence[str],
         notes: list[str],
     ) -> AuditAnswers:
-        """Collect answers to compare with labels of some classes; warn of new ones."""
+        """Collect answers, and warn of each class that is not among the ``classes`` of labels."""
         known = {None, *classes}
-        new = Counter(text for text in truth.tolist() if text not in known)
-        warnings = [_warn_of_new_class(name, n_rows, classes) for name, n_rows in new.items()]
-        return cls(drawn, truth, n_drawn, dict(new), notes, warnings)
+        new_classes = Counter(text for text in truth.tolist() if text not in known)
+        warnings = [
+            _warn_of_new_class(name, n_rows, classes) for name, n_rows in new_classes.items()
+        ]
+        return cls(drawn, truth, n_drawn, dict(new_classes), notes, warnings)
 
     @property
     def skipped(self) -> Mask:
@@ -246,11 +263,23 @@ def read_audit(
 ) -> AuditAnswers:
     """Read a sheet's answers and match them with the table that its rows were drawn from.
 
-    Answers that differ only in case and white space are one class. Answers that are slips, the keys
-    of ``same``, are read as the class that is meant. A sheet that cannot be
-    understood is refused with a ``TableError``, and so is a sheet whose rows were not ``chosen`` as
-    required: at random, or for doubt. ``classes`` are answers that are classes although no label of
-    the table has them.
+    Answers that differ only in case and white space are one class. A ``TableError`` is raised if
+    the sheet cannot be understood, or does not fit the table and the other arguments.
+
+    Parameters
+    ----------
+    path : path
+        Of the sheet.
+    table, target, labels
+        The table, and what ``target_labels`` reads in its target column.
+    unlabeled : default=None
+        As given to ``target_labels``: a sheet that was drawn with another value is refused.
+    same : mapping of str to str, default=None
+        Answers that are slips, each with the class that is meant.
+    chosen : RANDOM or DOUBT, default=RANDOM
+        How the rows of the sheet must have been chosen.
+    classes : sequence of str, default=()
+        Answers that are classes although no label of the table has them.
     """
     sheet = read_sheet(path)
     origin = origin_of(sheet)
@@ -260,7 +289,8 @@ def read_audit(
         raise TableError(
             f"{sheet.name} was drawn to judge column {column}; draw one from the unlabelled rows."
         )
-    if chosen == RANDOM and set(map(folded, origin.markers)) != set(map(folded, markers)):
+    markers_of_draw = set(map(folded, origin.markers))
+    if chosen == RANDOM and markers_of_draw != set(map(folded, markers)):
         values = listed([shown(text) for text in origin.markers] or ["no value"])
         raise TableError(
             f"{sheet.name} was drawn with {values} as ",
@@ -268,6 +298,7 @@ def read_audit(
             ", so its rows are not random among those unlabelled now; use the same, or draw again.",
         )
 
+    # The sheet names rows by their numbers in the whole table; ``table`` may be a sample of it.
     cells = cells_of(table, target)
     known = labels.classes.tolist()
     answers = match_answers(
@@ -275,11 +306,11 @@ def read_audit(
     )
     answers = replace(answers, drawn=table.places_of(answers.drawn))
 
-    # A row may have been labelled in the table since the draw. A row without a label has the code
-    # -1, so its entry of ``table_labels`` means nothing.
-    rows = answers.rows
-    table_labels = labels.classes[labels.codes[rows]].astype(object)
-    differs = labels.labeled[rows] & (table_labels != answers.labels)
+    # A row may have been labelled in the table since the draw: then the answer must be the same. A
+    # row without a label has the code -1, so its entry of ``table_labels`` means nothing.
+    rows = answers.rows  # (k,)
+    table_labels = labels.classes[labels.codes[rows]].astype(object)  # (k,)
+    differs = labels.labeled[rows] & (table_labels != answers.labels)  # (k,)
     if differs.any():
         i = int(differs.argmax())
         raise TableError(
@@ -302,25 +333,43 @@ def match_answers(
 ) -> AuditAnswers:
     """Match the answers of a sheet with rows of the table, each as the class that it means.
 
-    ``others`` are further people's sheets, and ``new_classes`` answers that are known to be classes
-    although no label has them. ``same`` maps slips to the class that is meant.
+    Parameters
+    ----------
+    sheet : Table
+        From ``read_sheet``.
+    cells : TableCells
+        The table that the rows of the sheet were drawn from.
+    target : str
+        The column of the sheet with the answers.
+    classes, markers
+        The classes of the labels, and texts that mean "no label".
+    chosen : RANDOM or DOUBT, default=RANDOM
+        How the rows of the sheet must have been chosen.
+    others : sequence of Table, default=()
+        Further people's sheets of the same draw.
+    new_classes : sequence of str, default=()
+        Answers that are classes although no label has them.
+    same : mapping of str to str, default=None
+        Answers that are slips, each with the class that is meant.
     """
-    # The sheets, by path, and their rows.
+    # 1. The sheet of each person, by path, and their rows.
     all_sheets = [sheet, *others]
-    sheets = {person.path or person.name: person for person in all_sheets}
+    sheets = {one_sheet.path or one_sheet.name: one_sheet for one_sheet in all_sheets}
     if len(sheets) < len(all_sheets):
         raise TableError(f"{sheet.name} was given twice; give each person's answers once.")
-    rows_of_sheets = [sheet_rows(person, cells, target, chosen) for person in sheets.values()]
+    rows_of_sheets = [sheet_rows(one_sheet, cells, target, chosen) for one_sheet in sheets.values()]
     rows = _join_rows(list(sheets.values()), rows_of_sheets)
 
-    # The class that each answer means, and one answer for each row.
+    # 2. The class that each answer means.
     counts: Counter[str] = Counter()
-    for rows_of_person in rows_of_sheets:
-        counts.update(row.answer for row in rows_of_person.by_place.values())
+    for rows_of_sheet in rows_of_sheets:
+        counts.update(row.answer for row in rows_of_sheet.by_place.values())
     class_of, retyped = classes_meant(counts, classes, markers, same)
     refuse_foreign_answers(counts, class_of, classes, new_classes)
     notes = [*rows.notes, *retyped]
-    answers_of_people = [_classes_by_place(person, class_of) for person in rows_of_sheets]
+
+    # 3. One answer for each row, from all people.
+    answers_of_people = [_classes_by_place(one_persons, class_of) for one_persons in rows_of_sheets]
     answer_at = answers_of_people[0]
     annotators = None
     n_differing = 0
@@ -330,7 +379,7 @@ def match_answers(
         answer_at = annotators.counted
         n_differing = len(annotators.differing)
 
-    # The classes in the order of the draw, up to the last row that was answered or skipped.
+    # 4. The classes in the order of the draw, up to the last row that was answered or skipped.
     last = max((place for place, text in answer_at.items() if text), default=0)
     rows.refuse_removed(sheet.name, last)
     truth = np.full(last, None)
@@ -338,7 +387,7 @@ def match_answers(
         if text not in _NO_CLASS:
             truth[place - 1] = text
 
-    # What the reader should know of answers that are missing.
+    # 5. What the reader should know of answers that are missing.
     n_answers = sum(answer is not None for answer in truth)
     fewest = FEWEST_ANSWERS if chosen == RANDOM else 1
     if n_answers < fewest:
@@ -354,23 +403,30 @@ def match_answers(
         they = "was skipped; it counts" if n_skipped == 1 else "were skipped; they count"
         notes.append(f"{n_skipped} of the {rows.n_drawn} rows drawn {they} as wrong.")
 
-    drawn = np.array([rows.by_place[place].number for place in range(1, last + 1)], dtype=np.intp)
-    answers = AuditAnswers.of(drawn, truth, rows.n_drawn, classes, list(dict.fromkeys(notes)))
+    row_numbers = [rows.by_place[place].number for place in range(1, last + 1)]
+    drawn = np.array(row_numbers, dtype=np.intp)
+    different_notes = list(dict.fromkeys(notes))
+    answers = AuditAnswers.of(drawn, truth, rows.n_drawn, classes, different_notes)
     return replace(answers, annotators=annotators, stopped=origin_of(sheet).stopped_when_enough)
 
 
 def _join_rows(sheets: Sequence[Table], rows_of_sheets: Sequence[SheetRows]) -> SheetRows:
-    """Join the rows of several people's sheets; refuse sheets of different draws."""
+    """Join the rows of several people's sheets; refuse sheets of different draws.
+
+    Sheets of one draw have the same row of the table at each place.
+    """
     by_place: dict[int, SheetRow] = {}
     notes = list(sheets[0].notes)
     for sheet, rows in zip(sheets, rows_of_sheets, strict=True):
         notes += rows.notes
         for place, row in rows.by_place.items():
-            if by_place.setdefault(place, row).number != row.number:
+            row_before = by_place.setdefault(place, row)  # of an earlier sheet, or this one
+            if row_before.number != row.number:
                 raise TableError(
                     f"{sheet.name} and {sheets[0].name} are two draws; give sheets of one draw."
                 )
-    return SheetRows(by_place, max(rows.n_drawn for rows in rows_of_sheets), notes)
+    n_drawn = max(rows.n_drawn for rows in rows_of_sheets)
+    return SheetRows(by_place, n_drawn, notes)
 
 
 def _classes_by_place(rows: SheetRows, class_of: Mapping[str, str]) -> dict[int, str]:
@@ -410,24 +466,28 @@ def classes_meant(
     >>> notes
     ["The answer 'SPAM' was read as 'spam'."]
     """
-    meant_by = {folded(wrong): right for wrong, right in (same or {}).items()}
+    # 1. The class that each answer means by itself, after slips were corrected.
+    meant_by_slip = {folded(wrong): right for wrong, right in (same or {}).items()}
     name_of = {}
     for answer in counts:
-        meant = meant_by.get(folded(as_typed(answer)), answer)
-        name_of[answer] = _class_meant(meant, classes, markers)
-    new_classes: Counter[str] = Counter()
+        corrected = meant_by_slip.get(folded(as_typed(answer)), answer)
+        name_of[answer] = _class_meant(corrected, classes, markers)
+
+    # 2. One spelling for each new class.
+    n_rows_of_new: Counter[str] = Counter()
     for answer, name in name_of.items():
         if name not in _NO_CLASS and name not in classes:
-            new_classes[name] += counts[answer]
-    spelling_of = chosen_spellings(new_classes)
+            n_rows_of_new[name] += counts[answer]
+    spelling_of = chosen_spellings(n_rows_of_new)
 
+    # 3. The outcome, with a note for each answer that is read as another text.
     class_of = {}
     notes = []
     for answer, name in name_of.items():
-        title = spelling_of.get(name, name)
-        class_of[answer] = title
-        if title not in (as_typed(answer), SKIPPED):
-            notes.append(f"The answer {shown(answer)} was read as {shown(title)}.")
+        final_name = spelling_of.get(name, name)
+        class_of[answer] = final_name
+        if final_name not in (as_typed(answer), SKIPPED):
+            notes.append(f"The answer {shown(answer)} was read as {shown(final_name)}.")
     return class_of, notes
 
 
@@ -439,7 +499,8 @@ def refuse_foreign_answers(
 ) -> None:
     """Refuse answers if hardly any of them is a class that the labels have.
 
-    They may answer another question, such as whether a label is right.
+    They may answer another question: "yes" and "no" to whether a label is right, where the classes
+    are "spam" and "ham".
 
     Parameters
     ----------
@@ -451,18 +512,17 @@ def refuse_foreign_answers(
     new_classes : sequence of str
         Answers that the user has named as classes.
     """
-    n_answers = 0
     n_known = 0
-    foreign: Counter[str] = Counter()
+    foreign: Counter[str] = Counter()  # rows by the class that the labels lack
     for answer, n_rows in counts.items():
         name = class_of[answer]
         if name in _NO_CLASS:
             continue
-        n_answers += n_rows
         if name in classes or is_marker(name, new_classes):
             n_known += n_rows
         else:
             foreign[name] += n_rows
+    n_answers = n_known + foreign.total()
     if n_answers < _FEWEST_TO_REFUSE or n_known >= _LEAST_KNOWN * n_answers:
         return
 
@@ -478,19 +538,26 @@ def refuse_foreign_answers(
 
 
 def _class_meant(answer: str, classes: Sequence[str], markers: Sequence[str]) -> str:
-    """Find the class that an answer means, known or new; return "" or SKIPPED if it means none."""
+    """Find the class that an answer means, known or new; return "" or SKIPPED if it means none.
+
+    The first that applies decides: the answer is a class as it stands; it is a marker of missing
+    labels; it is one class in another form, such as "1,5" for "1.50"; it is no answer, such as "?".
+    Any other answer is a new class.
+    """
     if not answer:
         return ""
-    typed = as_typed(answer)
+    typed = as_typed(answer)  # as the person typed it, without what guards a cell in a spreadsheet
     for text in (answer, typed, typed.removeprefix("'")):
         if text in classes:
             return text
     if is_marker(typed, markers):
         return SKIPPED
-    retyped = [name for name in classes if _is_retyped(name, typed)]
-    if len(retyped) == 1:
-        return retyped[0]
-    return SKIPPED if is_no_answer(typed) else typed
+    possible_classes = [name for name in classes if _is_retyped(name, typed)]
+    if len(possible_classes) == 1:
+        return possible_classes[0]
+    if is_no_answer(typed):
+        return SKIPPED
+    return typed
 
 
 def _is_retyped(name: str, answer: str) -> bool:
