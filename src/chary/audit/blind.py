@@ -17,26 +17,29 @@ from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
 from chary.tables.target import folded
 
-# How many rows are sampled, and how many neighbouring rows are read at a time: to read single rows
-# would take long.
+# About this many rows are sampled.
 _N_ROWS = 2_000
+# This many neighbouring rows are read at a time: to read single rows would take long.
 _BLOCK = 100
-# With fewer filled cells or labels, nothing is concluded.
+# With fewer filled cells or labels than this, nothing is concluded.
 _FEWEST_ROWS = 20
-# With more classes, texts are not searched for class names.
+# With more classes than this, texts are not searched for class names.
 _MOST_NAMED = 50
-# A column reveals the labels if it predicts right this share of the rows that are predicted wrong
-# if the commonest label is guessed for all rows.
+# A column reveals the labels if it removes at least this share of the errors that are made by
+# guessing the commonest label for every row. If that is right on 60 % of the rows, the column must
+# be right on 60 % + 0.8 * 40 % = 92 %.
 _REVEALED = 0.8
 # A column holds classes if at least this share of its filled cells names one.
 _CLASS_CELLS = 0.9
-# A column of classes reveals the labels from this agreement beyond chance (kappa) on.
+# A column of classes reveals the labels if its agreement with them beyond chance (kappa) is at
+# least this.
 _KAPPA = 0.2
 
-# Words in the names of columns that a labeller wrote, whatever the cells look like.
-_LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}  # anywhere in the name
-_OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}  # at its end
-# Words that do not say what a column is about: "Type_of_Breach" and "Entity_Type" are not related.
+# A labeller wrote a column, whatever its cells look like, if its name has one of these words.
+_LABELLERS = {"llm", "gpt", "claude", "gemini", "llama", "mistral"}
+# A labeller also wrote a column whose name ends with one of these words.
+_OUTPUTS = {"label", "labels", "confidence", "prediction", "predicted"}
+# These words do not say what a column is about: "Type_of_Breach" and "Entity_Type" are not related.
 _GENERIC = {
     "category",
     "class",
@@ -59,11 +62,11 @@ _MOST_LABELS = 20
 
 
 def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
-    """Find the columns that an annotator must not see.
+    """Find the columns that an annotator must not see, because the answers would follow them.
 
     Returns two lists. The first holds the columns under test, their confidence, and the columns
     that the user chose to hide. The second holds the columns that give the labels away, except
-    columns that the user chose to show:
+    columns that the user chose to show. Three kinds of columns give labels away:
 
     - columns whose name says that a labeller wrote them (``llm_reason``, ``vendor_label``);
     - columns whose name shares a rare word with the judged column's and that may hold labels or a
@@ -73,28 +76,33 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
       and texts that name the label. Columns of measurements are not hidden, even if the labels were
       made from them by a rule: a person needs them, too.
     """
+    # The first list, and the columns that may be in the second.
     source = tested.source
     options = tested.options
     hidden = [*options.labels, *options.hide]
     if options.confidence is not None:
         hidden.append(options.confidence)
     for name in [*hidden, *options.show]:
-        source.column_named(name)
+        source.column_named(name)  # raises TableError if there is no such column
     hidden = list(dict.fromkeys(hidden))
     other_columns = [
         name for name in source.names if name not in hidden and not name.startswith("chary_")
     ]
     candidates = [name for name in other_columns if name not in options.show]
 
+    # Names tell on their own that a labeller wrote a column.
+    revealing = {name for name in candidates if _is_named_after_labeller(name)}
+
+    # Names and cells are compared with each column under test.
     cells = _sample_rows(source, [*options.labels, *candidates])
     n_columns_with = Counter(word for name in other_columns for word in set(_words(name)))
-    revealing = {name for name in candidates if _is_named_after_labeller(name)}
     for judged in options.labels:
         all_labels = tested.of(cells[judged])
         labels = [label for label in all_labels if label is not None]
         labelled_rows = cells.filter([label is not None for label in all_labels])
         for name in candidates:
-            if _share_rare_word(judged, name, n_columns_with) and _may_hold_labels(cells[name]):
+            is_related = _share_rare_word(judged, name, n_columns_with)
+            if is_related and _may_hold_labels(cells[name]):
                 revealing.add(name)
             if reveals_label(labelled_rows[name], labels, tested.classes):
                 revealing.add(name)
@@ -109,10 +117,12 @@ def _sample_rows(source: Source, columns: Sequence[str]) -> pl.DataFrame:
     """Read blocks of rows drawn at random, in the order of the table."""
     n_blocks = math.ceil(source.n_rows / _BLOCK)
     n_drawn = min(_N_ROWS // _BLOCK, n_blocks)
-    can_draw_all = np.zeros(n_blocks, dtype=bool)  # no block is closed to the draw
-    blocks = np.sort(draw(can_draw_all, n_drawn, random_state=0))
-    # (n_drawn, _BLOCK) numbers of rows: block 3 has the rows 300, 301, ... 399.
-    numbers = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK)).ravel()
+    is_closed = np.zeros(n_blocks, dtype=bool)  # any block may be drawn
+    blocks = np.sort(draw(is_closed, n_drawn, random_state=0))  # (n_drawn,)
+
+    # Block 3 has the rows 300, 301, ... 399; the last block may have fewer.
+    numbers_by_block = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK))  # (n_drawn, _BLOCK)
+    numbers = numbers_by_block.ravel()
     return source.rows(numbers[numbers < source.n_rows].tolist(), columns)
 
 
@@ -123,58 +133,91 @@ def _is_named_after_labeller(name: str) -> bool:
 
 
 def _share_rare_word(judged: str, name: str, n_columns_with: Mapping[str, int]) -> bool:
-    """Tell whether two names share a word that few other columns have."""
-    shared_words = set(_words(judged)) & set(_words(name)) - _GENERIC
-    return any(
-        len(word) >= _SHORTEST_WORD and n_columns_with[word] < _COMMON_WORD for word in shared_words
-    )
+    """Tell whether two names share a word that few columns have.
+
+    ``n_columns_with`` counts the columns of the table with each word in their names, other than
+    those under test.
+    """
+    shared_words = set(_words(judged)) & set(_words(name))
+    for word in shared_words - _GENERIC:
+        is_rare = n_columns_with[word] < _COMMON_WORD
+        if is_rare and len(word) >= _SHORTEST_WORD:
+            return True
+    return False
 
 
 def _may_hold_labels(cells: pl.Series) -> bool:
     """Tell whether a column may hold labels or a confidence: no identifier, date or long text."""
     if not can_be_text(cells.dtype):
         return False
-    filled = texts(filled_cells(cells))
-    if filled.n_unique() <= _MOST_LABELS:
-        return len(filled) > 0
+    cell_texts = texts(filled_cells(cells))
+    has_few_values = cell_texts.n_unique() <= _MOST_LABELS
+    if has_few_values:
+        return len(cell_texts) > 0
 
     # A confidence is a number from 0 to 1, or to 100, such as 0.74, 0,74 or 74.5 %. A column of
-    # whole numbers is a count rather than a confidence.
-    numerals = filled.str.replace(",", ".", literal=True).str.strip_chars_end(" %")
-    numbers = numerals.cast(pl.Float64, strict=False).fill_null(-1.0)  # -1: no number
+    # whole numbers is a count rather than a confidence. A text that is no number becomes -1, which
+    # is out of range.
+    numerals = cell_texts.str.replace(",", ".", literal=True).str.strip_chars_end(" %")
+    numbers = numerals.cast(pl.Float64, strict=False).fill_null(-1.0)
     is_in_range = numbers.is_between(0, 100)
-    return bool(is_in_range.all() and (numbers % 1 != 0).any())
+    has_fraction = numbers % 1 != 0
+    return bool(is_in_range.all() and has_fraction.any())
 
 
 def reveals_label(cells: pl.Series, labels: Sequence[str], classes: Sequence[str]) -> bool:
-    """Tell whether a column gives the labels of its rows away."""
-    if len(set(labels)) < 2 or len(labels) < _FEWEST_ROWS or not can_be_text(cells.dtype):
+    """Tell whether a column gives the labels of its rows away.
+
+    A column whose cells are names of classes does if it mostly agrees with the labels. Any other
+    column does if its cells predict the labels.
+
+    Parameters
+    ----------
+    cells : Series
+        The cells of the column, one for each label.
+    labels : sequence of str
+    classes : sequence of str
+        All classes that a label can have.
+    """
+    if len(set(labels)) < 2 or len(labels) < _FEWEST_ROWS:
         return False
+    if not can_be_text(cells.dtype):
+        return False
+
+    # Pairs of cell and label, for all rows and for the rows whose cell is not empty.
     cell_texts = [folded(text) for text in texts(cells).fill_null("")]
     rows = list(zip(cell_texts, labels, strict=True))
     filled_rows = [(text, label) for text, label in rows if text]
     if len(filled_rows) < _FEWEST_ROWS:
         return False
 
+    # Pairs of class and label, for the rows whose cell is the name of a class.
     class_of = {folded(name): name for name in classes}
     class_rows = [(class_of[text], label) for text, label in filled_rows if text in class_of]
-    if len(class_rows) >= _CLASS_CELLS * len(filled_rows):
+    is_column_of_classes = len(class_rows) >= _CLASS_CELLS * len(filled_rows)
+    if is_column_of_classes:
         return _agreement(class_rows, labels) >= _KAPPA
-    # An empty cell may go with a label like any other value, or say nothing.
+
+    # An empty cell may go with a label like any other value, or say nothing: both are tried.
     return _tells_label(rows, classes) or _tells_label(filled_rows, classes)
 
 
 def _agreement(class_rows: Sequence[tuple[str, str]], labels: Sequence[str]) -> float:
     r"""Compute how far a column of classes agrees with the labels, beyond chance.
 
-    It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`, over the filled cells, with the label
-    shares of all rows in the agreement by chance, :math:`p_e`. So a column whose filled cells all
-    name one class can agree beyond chance, too. ``class_rows`` are pairs of cell and label.
+    It is Cohen's kappa, :math:`(p_o - p_e) / (1 - p_e)`: :math:`p_o` is the share of cells that are
+    equal to the label of their row, and :math:`p_e` the share that would be equal to the label of a
+    random row. A random row is any of all rows, not only of those with a cell. So a column can
+    agree beyond chance even if all its cells name one class: "spam" beside most of the spam, and
+    nothing beside other rows.
+
+    ``class_rows`` are pairs of cell and label, and ``labels`` the labels of all rows.
     """
-    counts = Counter(labels)
-    observed = sum(cell == label for cell, label in class_rows) / len(class_rows)
-    # The label of a random row is the class of a cell by chance.
-    by_chance = sum(counts[cell] for cell, _ in class_rows) / (len(class_rows) * len(labels))
+    n_cells = len(class_rows)
+    label_counts = Counter(labels)
+    observed = sum(cell == label for cell, label in class_rows) / n_cells
+    n_equal_pairs = sum(label_counts[cell] for cell, _ in class_rows)
+    by_chance = n_equal_pairs / (n_cells * len(labels))
     if by_chance >= 1:
         return 0.0
     return (observed - by_chance) / (1 - by_chance)
@@ -190,13 +233,16 @@ def _tells_label(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> boo
     if commonest_share >= 1:
         return False
     n_predicted = max(_count_predicted(rows), _count_named(rows, classes))
-    return n_predicted / len(rows) >= commonest_share + _REVEALED * (1 - commonest_share)
+    share_to_reach = commonest_share + _REVEALED * (1 - commonest_share)
+    return n_predicted / len(rows) >= share_to_reach
 
 
 def _count_predicted(rows: Sequence[tuple[str, str]]) -> int:
-    """Count the rows whose label is the commonest among the rows with the same cell.
+    """Count the rows whose label is predicted by other rows with the same cell.
 
-    Below, "x" predicts "good" for three rows; "y" is in one row alone, which predicts nothing:
+    A cell predicts the label that is commonest among its rows. It must be ahead of the second label
+    by two rows or more: a lead of one row may be due to the row itself, which must not predict its
+    own label. Below, "x" predicts "good" for three rows; "y" is in one row alone:
 
     >>> _count_predicted([("x", "good"), ("x", "good"), ("x", "good"), ("x", "bad"), ("y", "bad")])
     3
@@ -204,32 +250,33 @@ def _count_predicted(rows: Sequence[tuple[str, str]]) -> int:
     labels_by_cell: dict[str, Counter[str]] = defaultdict(Counter)
     for text, label in rows:
         labels_by_cell[text][label] += 1
-    n_rows = 0
+    n_predicted = 0
     for label_counts in labels_by_cell.values():
-        most, second, *_ = [*sorted(label_counts.values(), reverse=True), 0]
-        # A lead of one row may be due to the row itself, which must not predict its own label.
-        if most > second + 1:
-            n_rows += most
-    return n_rows
+        counts = sorted(label_counts.values(), reverse=True)
+        most = counts[0]
+        second = counts[1] if len(counts) > 1 else 0
+        if most >= second + 2:
+            n_predicted += most
+    return n_predicted
 
 
 def _count_named(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> int:
     """Count the rows whose text names their label, and no other class."""
     if len(classes) > _MOST_NAMED:
         return 0
-    # Phrases begin and end with a space, so that only whole words match.
+    # Phrases begin and end with a space, so that only whole words match. A short name may be in a
+    # text by chance.
     phrases = {name: _phrase(name) for name in classes}
-    n_rows = 0
-    for (text, label), n_same in Counter(rows).items():
+    phrases = {
+        name: phrase for name, phrase in phrases.items() if len(phrase.strip()) >= _SHORTEST_WORD
+    }
+    n_rows_naming = 0
+    for (text, label), n_rows in Counter(rows).items():
         phrase_of_text = _phrase(text)
-        named = [
-            name
-            for name, phrase in phrases.items()
-            if phrase in phrase_of_text and len(phrase.strip()) >= _SHORTEST_WORD
-        ]
-        if named == [label]:
-            n_rows += n_same
-    return n_rows
+        classes_named = [name for name, phrase in phrases.items() if phrase in phrase_of_text]
+        if classes_named == [label]:
+            n_rows_naming += n_rows
+    return n_rows_naming
 
 
 def _phrase(text: str) -> str:
