@@ -22,7 +22,7 @@ from rich.table import Table
 from scipy.stats import hypergeom
 
 from chary.audit import count_interval, figures, interval, sequence
-from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest, clopper_pearson
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_by_tail, clopper_pearson
 
 LEVEL = 0.95
 
@@ -105,7 +105,7 @@ def every_fixed_interval(k: int) -> np.ndarray:
 def equal_tails(correct: int, n: int, population: int, skipped: int) -> tuple[float, float]:
     """The interval of a pool whose size is known, with half of the risk on either side."""
     low, wrong = (
-        _fewest(x, n, population, (1 - LEVEL) / 2) for x in (correct, n - correct - skipped)
+        _fewest_by_tail(x, n, population, (1 - LEVEL) / 2) for x in (correct, n - correct - skipped)
     )
     return low / population, 1 - wrong / population
 
