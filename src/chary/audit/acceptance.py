@@ -14,16 +14,21 @@ from chary._arrays import Array, Floats, Ints, Mask
 from chary._words import Parameter, shown
 from chary.tables.table import TableError
 
-# A report says how many rows can be accepted at each of these errors, with this probability.
+# A report says how many rows can be accepted at each of these errors.
 ERRORS = (0.01, 0.02, 0.05, 0.1, 0.2)
+# The error of the accepted rows holds with at least this probability.
 LEVEL = 0.9
 # Confidences are counted in steps of 1 / STEPS: files show four digits.
 STEPS = 10_000
 
-_STRICTEST = 0.1  # the strictest threshold accepts this share of the pool
-_N_THRESHOLDS = 40  # how many thresholds are tried
-_RISK_OF_START = 0.8  # the part of the risk that goes to the start, see ``accept_threshold``
-_ROUNDING = 1e-12  # a p-value may exceed its part of the risk by this much
+# The strictest threshold accepts this share of the pool.
+_STRICTEST = 0.1
+# This many thresholds are tried.
+_N_THRESHOLDS = 40
+# This part of the risk goes to the threshold called the start, see ``accept_threshold``.
+_RISK_OF_START = 0.8
+# A p-value may exceed its part of the risk by this much, which is rounding.
+_ROUNDING = 1e-12
 
 
 class Acceptance(NamedTuple):
@@ -46,44 +51,53 @@ def accept_threshold(
 ) -> Acceptance:
     r"""Find the smallest confidence from which on rows can be accepted at an error.
 
-    For a threshold t fixed beforehand, the n_t audited rows with confidence at least t are a random
-    sample of all such rows, so that the number of wrong ones w_t is binomial and
+    **One threshold.** For a threshold t fixed beforehand, the n_t audited rows with confidence at
+    least t are a random sample of all rows from t on. So the number w_t of wrong ones among them is
+    binomial, and
 
     .. math:: p_t = P(\mathrm{Bin}(n_t, error) \le w_t)
 
-    is an exact p-value against "the error above t exceeds ``error``". The thresholds are fixed
-    shares of the pool, whatever the answers are. They are walked from strict to lax by the fallback
-    procedure (Wiens, 2003; the graphs of Bretz et al., 2009): each threshold has its own part v_t
-    of the risk 1 - level, and a threshold that is passed hands its risk alpha_t on to the next
-    laxer one,
+    is an exact p-value against "more than a share ``error`` of the rows from t on is wrong". If it
+    is at most the risk 1 - level, the rows from t on can be accepted.
+
+    **Many thresholds.** They accept fixed shares of the pool, whatever the answers are, and are
+    numbered from strict to lax. They share the risk by the fallback procedure (Wiens, 2003; the
+    graphs of Bretz et al., 2009): threshold t has a part v_t of the risk as its own. A threshold is
+    passed if p_t is at most its risk alpha_t. Then it hands this risk on to the next laxer
+    threshold; otherwise its risk is lost:
 
     .. math:: \alpha_t = v_t (1 - level) + \alpha_{t-1} [p_{t-1} \le \alpha_{t-1}], \qquad
-              \sum_t v_t = 1.
+              \sum_t v_t \le 1.
 
-    The laxest threshold with p_t at most alpha_t is returned. Four fifths of the risk go to the
-    start: the strictest threshold with enough audited rows to be passed if all of them are right,
-    or all rows if no threshold has enough. The start gets its four fifths only if all its audited
-    rows are right, or if no stricter threshold has any audited row. The last fifth goes to
-    accepting all rows.
+    The laxest threshold that is passed is returned.
 
-    What holds: with probability ``level`` over the draw of the audit, at most a share ``error`` of
-    the pool's rows from the returned threshold on is wrong, although the threshold was chosen with
-    the audit, with no assumption on the confidence, the model or its training labels. Proof, given
-    how many audited rows each threshold has, which tells nothing about their answers: if thresholds
-    are passed whose error is too high, let t be the strictest of them and s the next stricter one
-    whose error is too high. It was not passed, so alpha_t holds no more than the parts after s up
-    to t. Each part belongs to one such t alone, so the chances of these events add up to 1 - level
-    at most.
+    **The parts.** Two thresholds have a part of their own. One is called the start: the strictest
+    threshold with enough audited rows to be passed if all of them are right; if none has enough, it
+    is the laxest one, which accepts all rows. The start has four fifths of the risk if all its
+    audited rows are right, or if no stricter threshold has any audited row. Otherwise these four
+    fifths are not used at all. The last fifth belongs to the laxest threshold.
 
-    A larger error never accepts fewer rows. Neither does a right answer instead of a wrong one.
-    Proof: p_t falls with the error and rises with w_t. A larger error may also move the start to a
-    stricter threshold. Then the old start was passed with no wrong row, so the new one is passed
-    too, and so are all thresholds between them. From there on, by induction, smaller p_t pass the
-    same thresholds and more, each with an alpha_t at least as large.
+    **What holds.** With probability ``level`` over the draw of the audit, at most a share ``error``
+    of the pool's rows from the returned threshold on is wrong. This holds although the threshold
+    was chosen by the audit, and supposes nothing of the confidence, the model or its training
+    labels. Proof, given how many audited rows each threshold has, which tells nothing about their
+    answers: call a threshold bad if more than a share ``error`` of the rows from it on is wrong. A
+    wrong outcome needs a bad threshold that is passed; let t be the strictest one, and s the
+    nearest bad threshold that is stricter than t. Since t is the strictest bad one passed, s was
+    not passed and handed nothing on. So alpha_t holds only parts of thresholds after s, up to t,
+    and the chance that t is passed is at most their sum. For different t these parts are different
+    ones, so the chances of all t add up to 1 - level at most.
 
-    What does not hold: ``n_wrong / n_audited`` and ``score`` of the accepted rows are optimistic,
-    because the threshold was chosen by these rows. Nor does the best of several errors that were
-    tried in turn: fix one error beforehand.
+    **More is never less.** A larger error never accepts fewer rows. Neither does a right answer
+    instead of a wrong one. Proof: p_t falls with the error and rises with w_t. A larger error may
+    also move the start to a stricter threshold. Then the old start was passed with no wrong row, so
+    the new one is passed, too, and so are all thresholds between them. From there on, by induction,
+    smaller p_t pass the same thresholds and more, each with an alpha_t at least as large.
+
+    **What does not hold.** ``n_wrong / n_audited`` and ``score`` of the accepted rows are
+    optimistic, because the threshold was chosen by these rows. And the probability is that of one
+    error, fixed beforehand: if several are tried in turn and the best outcome is taken, it is
+    lower.
 
     Parameters
     ----------
@@ -120,19 +134,19 @@ def accept_threshold(
 
     # 1. The thresholds accept fixed shares of the pool, from strict to lax: the threshold for a
     # share of 10 % is the confidence that 90 % of the rows are below.
-    shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)
-    places = np.round((1 - shares) * rows.n).astype(int)
+    shares = np.geomspace(_STRICTEST, 1, _N_THRESHOLDS)  # (T,)
+    places = np.round((1 - shares) * rows.n).astype(int)  # among the rows, sorted by confidence
     thresholds = rows.smallest(np.minimum(places, rows.n - 1))  # (T,)
 
     # 2. n_t and w_t: the audited rows from each threshold on, and the wrong ones among them.
     order = np.argsort(-confidence, kind="stable")  # the surest audited row first
-    n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,)
-    n_wrong_of_surest = np.append(0, np.cumsum(wrong[order]))  # of the surest 0, 1, ... rows
-    n_wrong = n_wrong_of_surest[n_audited]  # (T,)
+    n_audited = np.searchsorted(-confidence[order], -thresholds, side="right")  # (T,) n_t
+    n_wrong_of_surest = np.append(0, np.cumsum(wrong[order]))  # among the surest 0, 1, ... rows
+    n_wrong = n_wrong_of_surest[n_audited]  # (T,) w_t
 
-    # 3. v_t and p_t. A threshold that is passed hands its risk on; one that is not loses it.
-    risk_parts = _risk_parts(n_audited, n_wrong, error, level)
-    p_values = bdtr(n_wrong, n_audited, error).tolist()
+    # 3. The walk. A threshold that is passed hands its risk on; one that is not passed loses it.
+    risk_parts = _risk_parts(n_audited, n_wrong, error, level)  # (T,) v_t
+    p_values = bdtr(n_wrong, n_audited, error).tolist()  # (T,) p_t
     laxest = None
     alpha = 0.0
     for t, p_value in enumerate(p_values):
@@ -156,16 +170,21 @@ def accept_threshold(
 
 
 def _risk_parts(n_audited: Ints, n_wrong: Ints, error: float, level: float) -> Floats:
-    """Share out the risk among the thresholds: return the v_t of ``accept_threshold``, (T,)."""
-    # The start is the strictest threshold that can be passed at all, or else the last threshold,
-    # which accepts all rows.
-    p_if_all_right = bdtr(0, n_audited[:-1], error)
+    """Share out the risk among the thresholds: return the v_t of ``accept_threshold``, (T,).
+
+    ``n_audited`` and ``n_wrong``, both (T,), are the audited rows from each threshold on, and the
+    wrong ones among them.
+    """
+    # The start is the first threshold that would be passed if all its audited rows were right, or
+    # else the last threshold, which accepts all rows.
+    p_if_all_right = bdtr(0, n_audited[:-1], error)  # of all thresholds but the last
     can_pass = p_if_all_right <= _RISK_OF_START * (1 - level) + _ROUNDING
-    start = int(np.argmax(np.append(can_pass, True)))  # the first True
+    start = int(np.argmax(np.append(can_pass, True)))  # the place of the first True
 
     risk_parts = np.zeros(_N_THRESHOLDS)
-    is_stricter = (n_audited > 0) & (n_audited < n_audited[start])
-    if n_wrong[start] == 0 or not is_stricter.any():
+    # A threshold with fewer audited rows than the start is stricter.
+    is_stricter_and_audited = (n_audited > 0) & (n_audited < n_audited[start])
+    if n_wrong[start] == 0 or not is_stricter_and_audited.any():
         risk_parts[start] = _RISK_OF_START
     risk_parts[-1] += 1 - _RISK_OF_START
     return risk_parts
@@ -177,7 +196,11 @@ def nothing_accepted(error: float, level: float) -> Acceptance:
 
 
 def smallest_audit(error: float, level: float = 0.9) -> int:
-    """Count the audited rows, all of them right, that are needed to accept any row at an error.
+    """Count the audited rows that are needed, all of them right, before any row can be accepted.
+
+    The more audited rows are right, the less likely is it that more than a share ``error`` of all
+    rows is wrong. With 22 right answers that is unlikely enough for an error of 10 %: if 10 % were
+    wrong, 22 right answers in a row would have a chance of 0.9 to the power of 22, less than 10 %.
 
     Parameters
     ----------
@@ -199,9 +222,11 @@ class Acceptor(NamedTuple):
 
     confidence: Array  # (k,) of the audited rows, skipped ones included
     correct: Mask  # (k,) False where skipped
-    # Confidences of the rows that the audited ones were drawn from: they fix the thresholds.
+    # Confidences of the rows that the audited ones were drawn from. They fix the thresholds.
     pool: ConfidenceHistogram
-    rest: ConfidenceHistogram  # confidences of the rows of the table that nobody has answered
+    # Confidences of the rows that nobody has answered, in the table whose accepted rows are
+    # counted; it may be another table than the one of the audit.
+    rest: ConfidenceHistogram
     answered: ConfidenceHistogram  # confidences of the rows that a person has answered
 
     @property
@@ -284,7 +309,9 @@ class ConfidenceHistogram(NamedTuple):
         >>> ConfidenceHistogram.of([0.9, 0.1, 0.5]).smallest([0, 2])
         array([0.1, 0.9])
         """
-        return self.values[np.searchsorted(np.cumsum(self.counts), places, side="right")]
+        # The confidence at place p is the first one up to which there are more than p rows.
+        n_rows_up_to = np.cumsum(self.counts)  # (m,)
+        return self.values[np.searchsorted(n_rows_up_to, places, side="right")]
 
     def n_from(self, threshold: float) -> int:
         """Count the rows of at least this confidence."""
