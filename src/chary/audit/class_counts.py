@@ -16,13 +16,15 @@ from scipy.special import betaln
 from chary._arrays import Floats, Ints
 from chary.audit.intervals import count_interval
 
-# With more drawn rows the labels are not used: the matrices grow with the square of their number,
-# and the interval is narrow already.
+# With more drawn rows than this the labels are not used: the matrices grow with the square of the
+# number of rows, and the interval is narrow already.
 _MOST_ENUMERATED = 300
-# The limits are searched in steps that are these parts of the interval without labels.
+# The first search for a limit takes steps of this part, 1/16, of the interval without labels.
 _COARSE = 16
+# The second search, near the outcome of the first, takes steps of this part, 1/100.
 _FINE = 100
-# Rounding may widen an interval, and never make it narrower.
+# A chance may be too small by this much, from rounding. It is added, which may widen an interval,
+# and never makes it narrower.
 _ROUNDING = 1e-9
 
 
@@ -40,18 +42,21 @@ def class_count_interval(
 ) -> tuple[int, int]:
     r"""Compute exact limits of the rows of a table that are of a class.
 
-    Let :math:`M_1` of the :math:`N_1` rows with the label be of the class, and :math:`M_0` of the
-    :math:`N_0` rows without it; :math:`x_1` of the :math:`n_1` and :math:`x_0` of the :math:`n_0`
-    drawn rows are. A total M is kept unless the outcome is among the rarest under M, for every way
-    to divide M into the two pools:
+    There are two pools: the rows with the label of the class, and the rows without it. Let
+    :math:`N_1` rows be in the first pool, of which :math:`M_1` are of the class, and let
+    :math:`x_1` of its :math:`n_1` drawn rows be of the class; likewise :math:`N_0, M_0, x_0, n_0`
+    in the second. The limits are those of the total :math:`M = M_1 + M_0`. Every total is tested,
+    and kept if there is a way to divide it into the two pools for which the outcome :math:`x =
+    (x_1, x_0)` is not among the rarest:
 
     .. math::
         \max_{M_1 + M_0 = M} P_{M_1 M_0}\bigl(r_M(X) \le r_M(x)\bigr) > 1 - level, \qquad
         r_M(y) = \sum_{M_1 + M_0 = M} P_{M_1}(y_1) P_{M_0}(y_0)
 
-    with hypergeometric chances. This is the ordering of ``intervals.interval`` with a uniform prior
-    of both shares: then all outcomes are equally likely before the draw. The limits run from the
-    smallest M that is kept to the largest.
+    with hypergeometric chances :math:`P_{M_1}` and :math:`P_{M_0}`. The rarity :math:`r_M` orders
+    outcomes as in ``intervals.interval`` with a uniform prior of both shares: then all outcomes
+    are equally likely before the draw. The limits run from the smallest M that is kept to the
+    largest.
 
     If the labels are good, the interval is a quarter to a third narrower than that of
     ``count_interval``, which does not use them; if they say nothing, it is as wide.
@@ -96,11 +101,14 @@ def class_count_interval(
 
 
 class _Pool(NamedTuple):
-    """The rows with the label, or without it, and how many drawn ones count in a limit."""
+    """One of the two pools, and the drawn rows of it that count.
+
+    In the lower limit the rows of the class count, in the upper limit the rows of other classes.
+    """
 
     x: int  # drawn rows that count
     n: int  # drawn rows
-    population: int  # all rows
+    population: int  # all rows of the pool
 
     @classmethod
     def of_class(cls, sample: Sample) -> _Pool:
@@ -116,35 +124,47 @@ class _Pool(NamedTuple):
 
 @lru_cache(1024)
 def _fewest_kept(first: _Pool, second: _Pool, risk: float, width: int) -> int:
-    """Find the smallest number of rows that is kept; ``width`` sets the steps of the search."""
+    """Find the smallest total M of both pools that is kept.
+
+    The search goes up from 0 in coarse steps, until a total is kept, and then in fine steps from
+    shortly before. ``width`` is the width of the interval without labels, which sets the steps.
+    """
+    # The search ends at the likeliest total: each pool's share of the drawn rows, of all its rows.
     likeliest = sum(pool.population * pool.x / max(1, pool.n) for pool in (first, second))
     start = 0
     for n_steps in (_COARSE, _FINE):
         step = max(1, width // n_steps)
         chances_first = _chances(first.n, first.population, step)
         chances_second = _chances(second.n, second.population, step)
-        k = start // step
-        while (
-            k * step < likeliest
-            and _p_value(chances_first, chances_second, k, first.x, second.x) <= risk
-        ):
+        k = start // step  # the total in steps
+        while k * step < likeliest:
+            p_value = _p_value(chances_first, chances_second, k, first.x, second.x)
+            if p_value > risk:
+                break
             k += 1
         # The chance is not quite monotone in M, so the finer steps begin two coarse ones before.
         start = max(0, k - 2) * step
+
+    # The limit lies between the last total that was not kept and the first one that was.
     margin = 0 if step == 1 else 1
     return max((k - margin) * step, first.x + second.x)
 
 
 def _p_value(chances_first: Floats, chances_second: Floats, k: int, x: int, y: int) -> float:
-    """Compute the chance of outcomes as rare as (x, y) if the class has k steps of rows.
+    """Compute the chance of outcomes at least as rare as (x, y) if the total is k steps of rows.
 
-    It is the largest over all ways to divide the k steps into the two pools.
+    It is the largest over all ways to divide the k steps into the two pools. An outcome is a pair:
+    the drawn rows that count in the first pool, and in the second. ``chances_first`` and
+    ``chances_second`` are from ``_chances``.
     """
+    # The j ways: the first pool has these numbers of steps, and the second pool the rest.
     fewest = max(0, k - len(chances_second) + 1)
     most = min(k, len(chances_first) - 1)
-    steps = np.arange(fewest, most + 1)  # of the first pool: (j,)
-    of_first = chances_first[steps]  # (j, n_1 + 1)
-    of_second = chances_second[k - steps]  # (j, n_0 + 1)
+    steps_of_first = np.arange(fewest, most + 1)  # (j,)
+    of_first = chances_first[steps_of_first]  # (j, n_1 + 1)
+    of_second = chances_second[k - steps_of_first]  # (j, n_0 + 1)
+
+    # r_M sums over the ways. Then, for each way, the chances of all rare outcomes are added up.
     rarity = of_first.T @ of_second  # (n_1 + 1, n_0 + 1)
     is_rare = rarity <= rarity[x, y] * (1 + _ROUNDING)
     chance_of_rare = ((of_first @ is_rare) * of_second).sum(axis=1)  # (j,)
@@ -153,23 +173,28 @@ def _p_value(chances_first: Floats, chances_second: Floats, k: int, x: int, y: i
 
 @lru_cache(64)
 def _chances(n: int, population: int, step: int) -> Floats:
-    """Compute the chances of 0 to n drawn rows of the class, for each multiple of ``step``.
+    """Compute the chances of 0, 1, ... n rows of the class among n drawn ones, (k, n + 1).
 
-    The last line is of all rows of the pool. Rows (k,), columns (n + 1,).
+    There is a line for each number of rows of the class in the pool: 0, ``step``, 2 ``step`` and so
+    on. The last line is for the whole pool. A pool of 10 rows, with steps of 4, has lines for 0, 4,
+    8 and 10.
     """
-    of_class = np.minimum(np.arange(0, population + step, step), population)[:, None]
-    drawn = np.arange(n + 1)
-    log = (
-        _log_choose(of_class, drawn)
-        + _log_choose(population - of_class, n - drawn)
+    n_in_pool = np.minimum(np.arange(0, population + step, step), population)[:, None]  # (k, 1)
+    n_drawn = np.arange(n + 1)
+    # Hypergeometric chances: M over y, times N - M over n - y, divided by N over n.
+    log_chances = (
+        _log_choose(n_in_pool, n_drawn)
+        + _log_choose(population - n_in_pool, n - n_drawn)
         - _log_choose(np.array(population), np.array(n))
     )
-    chances = np.exp(log)
+    chances = np.exp(log_chances)
     return chances / chances.sum(axis=1, keepdims=True)
 
 
 def _log_choose(n: Ints, k: Ints) -> Floats:
-    """Compute the logarithm of a binomial coefficient; -inf for k above n."""
+    """Compute the logarithm of n over k; -inf for k above n."""
     is_possible = k <= n
     rest = np.where(is_possible, n - k, 0)
-    return np.where(is_possible, -np.log1p(n) - betaln(k + 1, rest + 1), -np.inf)
+    # n over k is 1 / ((n + 1) B(k + 1, n - k + 1)).
+    log_choose = -np.log1p(n) - betaln(k + 1, rest + 1)
+    return np.where(is_possible, log_choose, -np.inf)
