@@ -29,10 +29,11 @@ from chary.audit.intervals import (
     sequence,
 )
 
-# A balanced accuracy, or one of a slice, is given from this many audited rows on.
+# The accuracy of a slice, and the recall of a class in a balanced accuracy, need at least this many
+# audited rows.
 MIN_PER_CLASS = 5
-# For a difference: the part of the risk spent on U, the number of rows on which exactly one of the
-# two labellings is right; see ``difference``.
+# Of the risk of ``difference``, this part is spent on the number of rows on which exactly one of
+# the two labellings is right, and the rest on which of the two it is.
 _RISK_OF_COUNT = 0.2
 
 
@@ -128,6 +129,9 @@ class Share(NamedTuple):
     def off(self) -> tuple[float, float]:
         """Limits of the surplus of labels, as a share of the table; below 0: labels are lacking.
 
+        Below, 700 of 5,000 rows carry the label, and 477 to 1,743 rows are of the class. So the
+        label is given to 1,043 rows too few at the worst, or to 223 rows too many:
+
         >>> Share(8, 40, low=477, high=1_743, labelled=700, population=5_000, level=0.95).off
         (-0.2086, 0.0446)
         """
@@ -146,8 +150,9 @@ def class_shares(
 ) -> dict[Any, Share]:
     """Compute how many rows of a table are of each class, by an audit and the labels.
 
-    It is ``class_count_interval`` of the answers among the rows with the label of the class and
-    among the others. The labels may come from a model, if it has not learned from the answers.
+    For each class, the audited rows are divided into those with the label of the class and those
+    without it, as ``class_count_interval`` asks for. The labels may come from a model, if it has
+    not learned from the answers.
 
     Parameters
     ----------
@@ -174,14 +179,12 @@ def class_shares(
     population = sum(counts.values())
     shares = {}
     for name in _class_names(counts, truth[~is_skipped]):
-        is_class = ~is_skipped & _equal(truth, name)
-        has_label = _equal(labels, name)
+        is_class = ~is_skipped & _equal(truth, name)  # (k,)
+        has_label = _equal(labels, name)  # (k,)
         n_labelled = counts.get(name, 0)
-        low, high = class_count_interval(
-            _sample(is_class, has_label, is_skipped, n_labelled),
-            _sample(is_class, ~has_label, is_skipped, population - n_labelled),
-            level,
-        )
+        with_label = _sample(is_class, has_label, is_skipped, n_labelled)
+        without_label = _sample(is_class, ~has_label, is_skipped, population - n_labelled)
+        low, high = class_count_interval(with_label, without_label, level)
         n_seen = int(is_class.sum())
         shares[name] = Share(n_seen, len(labels), low, high, n_labelled, population, level)
     return shares
@@ -229,13 +232,16 @@ def judge_labels(
 ) -> Judgement:
     """Hold fixed labels against the answers of an audit.
 
-    - accuracy: ``interval`` of the right rows, in a pool of the table's N rows;
-    - precision of a label: the audited rows with the label are a random sample of all rows with it,
-      whose number is known: ``interval`` in a pool of that size, with a neutral prior;
-    - recall of a class: the audited rows of the class are a random sample of its rows, whose number
-      is not known: ``interval`` in a pool of any size, with a neutral prior;
-    - share of a class: ``class_shares``;
-    - skipped rows: each limit is the worst over all classes that the skipped rows could have.
+    Every figure is a share of rows of a pool, of which some audited rows are a random sample, and
+    gets the ``interval`` of that pool. Each limit is the worst over all classes that the skipped
+    rows could have.
+
+    - accuracy: the share of right rows in the table, whose number of rows is known;
+    - precision of a label: the share of right rows among the rows with the label, whose number is
+      known, too; with a neutral prior;
+    - recall of a class: the share of right rows among the rows of the class, whose number is not
+      known: a pool of any size, with a neutral prior;
+    - share of a class: ``class_shares``.
 
     Parameters
     ----------
@@ -263,18 +269,18 @@ def judge_labels(
     >>> judgement.confusions
     {('fraud', 'fine'): 2}
     """
+    # Masks and values of the k audited rows, and the values of those that were answered.
     truth = np.asarray(truth, dtype=object)
     labels = np.asarray(labels, dtype=object)
     is_skipped = _mask(skipped, len(labels))
     is_right = ~is_skipped & _equal(truth, labels)
-    n_skipped = int(is_skipped.sum())
-    population = sum(counts.values())
     answers = truth[~is_skipped]
     labels_of_answered = labels[~is_skipped]
+
+    # The figures of each class.
     names = _class_names(counts, answers)
     shares = class_shares(truth, labels, counts, skipped=is_skipped, level=level)
     recalls = class_scores(answers, labels_of_answered, names, level, skipped=labels[is_skipped])
-
     classes = {}
     for name in names:
         is_class = ~is_skipped & _equal(truth, name)
@@ -283,22 +289,33 @@ def judge_labels(
         precision = _score_of(is_class & has_label, has_label, is_skipped, n_labelled, level)
         classes[name] = ClassJudgement(shares[name], precision, recalls.get(name))
 
+    # The figures of all rows.
+    n_skipped = int(is_skipped.sum())
+    population = sum(counts.values())
+    accuracy = score(is_right[~is_skipped], level, skipped=n_skipped, population=population)
     is_wrong = ~is_right & ~is_skipped
-    pairs = Counter(zip(truth[is_wrong].tolist(), labels[is_wrong].tolist(), strict=True))
+    wrong_pairs = Counter(zip(truth[is_wrong].tolist(), labels[is_wrong].tolist(), strict=True))
     # Rows without a label count for kappa, so None is a name there if the table has such rows.
     names_or_none = list(dict.fromkeys([*names, *counts]))
     return Judgement(
-        accuracy=score(is_right[~is_skipped], level, skipped=n_skipped, population=population),
+        accuracy=accuracy,
         classes=classes,
-        confusions=dict(pairs.most_common()),
+        confusions=dict(wrong_pairs.most_common()),
         kappa=kappa(pair_counts(answers, labels_of_answered, names_or_none)),
     )
 
 
 def _sample(is_class: Mask, is_drawn: Mask, is_skipped: Mask, population: int) -> Sample:
-    """Count the drawn rows of a pool: those of the class, the skipped ones, and all."""
-    n_of_class = int((is_class & is_drawn).sum())
-    return Sample(n_of_class, int((is_skipped & is_drawn).sum()), int(is_drawn.sum()), population)
+    """Count the drawn rows of a pool: those of the class, the skipped ones, and all.
+
+    The masks have an entry for each audited row; ``is_drawn`` tells which were drawn from the pool.
+    """
+    return Sample(
+        of_class=int((is_class & is_drawn).sum()),
+        skipped=int((is_skipped & is_drawn).sum()),
+        n=int(is_drawn.sum()),
+        population=population,
+    )
 
 
 def class_scores(
@@ -321,9 +338,10 @@ def class_scores(
     classes : sequence
     level : float, default=0.95
     skipped : array-like, default=()
-        Predictions for the rows that were drawn and skipped. The lower limit of a class supposes
-        that all skipped rows predicted as another class are of this class; the upper limit, that
-        all skipped rows predicted as this class are.
+        Predictions for the rows that were drawn and skipped. A skipped row may be of any class. The
+        lower limit of a class supposes that those predicted as another class are of this class, and
+        so were not recognised; the upper limit, that those predicted as this class are of it, and
+        so were recognised.
 
     Examples
     --------
@@ -344,14 +362,14 @@ def class_scores(
             continue
         n_recognised = int((is_class & (y_pred == label)).sum())
 
-        # The worst case adds skipped rows of the class that are not recognised; the best case, such
-        # that are.
+        # The worst case adds skipped rows of the class that were not recognised.
         n_skipped_hits = int((skipped == label).sum())
         n_skipped_misses = skipped.size - n_skipped_hits
         low, _ = interval(n_recognised, n_rows + n_skipped_misses, level=level, prior=NEUTRAL)
-        _, high = interval(
-            n_recognised + n_skipped_hits, n_rows + n_skipped_hits, level=level, prior=NEUTRAL
-        )
+
+        # The best case adds skipped rows of the class that were recognised.
+        most_recognised = n_recognised + n_skipped_hits
+        _, high = interval(most_recognised, n_rows + n_skipped_hits, level=level, prior=NEUTRAL)
         scores[label] = Score(n_recognised, n_rows, low, high, level)
     return scores
 
@@ -359,10 +377,11 @@ def class_scores(
 def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, float, float] | None:
     r"""Compute the balanced accuracy and its limits; return None if a class has too few rows.
 
-    It is the mean of the classes' recalls p_c. The exact limits l_c, u_c of these C recalls are
-    joined as independent errors (Zou and Donner, 2008). That is close, not exact: for two
-    classes and a level of 95 % it covers the truth in 96 % of cases on average and in 93 % at the
-    worst accuracies.
+    It is the mean of the recalls p_c of the C classes. Each recall has exact limits, l_c and u_c.
+    The distances of the lower limits from their recalls are joined as independent errors are, by
+    the root of the sum of squares, and so are those of the upper limits (Zou and Donner, 2008).
+    That is close, not exact: for two classes and a level of 95 % the outcome covers the truth in
+    96 % of cases on average and in 93 % at the worst accuracies.
 
     .. math:: \bar p - \tfrac1C \sqrt{\textstyle\sum_c (p_c - l_c)^2}, \qquad
               \bar p + \tfrac1C \sqrt{\textstyle\sum_c (u_c - p_c)^2}.
@@ -382,10 +401,10 @@ def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, flo
     limits_by_class = [
         (class_score.share, class_score.low, class_score.high) for class_score in scores.values()
     ]
-    share, low, high = np.array(limits_by_class).T  # p_c, l_c, u_c: (C,) each
-    mean = float(share.mean())
-    below = float(np.linalg.norm(share - low)) / len(scores)
-    above = float(np.linalg.norm(high - share)) / len(scores)
+    recalls, low, high = np.array(limits_by_class).T  # p_c, l_c, u_c: (C,) each
+    mean = float(recalls.mean())
+    below = float(np.linalg.norm(recalls - low)) / len(scores)
+    above = float(np.linalg.norm(high - recalls)) / len(scores)
     return mean, max(0.0, mean - below), min(1.0, mean + above)
 
 
@@ -409,10 +428,11 @@ def slice_scores(
 ) -> dict[Any, Slice]:
     """Compute the accuracy in each slice of a table, corrected for looking at all of them.
 
-    The audited rows of a slice are a random sample of its rows, so its interval is exact. For each
-    of the m slices with at least five audited rows, the interval is taken at the level 1 - (1 -
-    level) / m, so all m intervals hold together with probability ``level`` (Bonferroni). Which
-    slices have five audited rows depends on the draw, not on the answers.
+    The audited rows of a slice are a random sample of its rows, so its interval is exact. But of
+    many intervals of 95 %, one in twenty is wrong. So the risk of 1 - level is divided among the m
+    slices with at least five audited rows: each interval has the level 1 - (1 - level) / m, such as
+    99 % for five slices, and all m intervals hold together with probability ``level`` (Bonferroni).
+    Which slices have five audited rows depends on the draw, not on the answers.
 
     Parameters
     ----------
@@ -434,12 +454,14 @@ def slice_scores(
     >>> print(slices["s"].score, slices["e"].score)
     0.0% (0.0% to 36.0%) None
     """
-    values = np.asarray(slices, dtype=object)
+    values = np.asarray(slices, dtype=object)  # (k,)
     is_skipped = _mask(skipped, len(values))
     is_right = np.asarray(correct, dtype=bool) & ~is_skipped
-    n_audited = Counter(values.tolist())
+    n_audited = Counter(values.tolist())  # audited rows by value
+
     n_scored = sum(n_audited[value] >= MIN_PER_CLASS for value in counts)
-    level_of_each = 1 - (1 - level) / max(1, n_columns * n_scored)
+    n_intervals = max(1, n_columns * n_scored)
+    level_of_each = 1 - (1 - level) / n_intervals
     scores = {}
     for value, population in counts.items():
         slice_score = None
@@ -465,10 +487,11 @@ def compare(
 ) -> Comparison:
     """Test whether two models err equally often, by the rows on which exactly one is right.
 
-    It is McNemar's exact test. On a skipped row, either model may be right, so the p-value is the
-    largest that any answers for the skipped rows would give. To find it, skipped rows are counted
-    for the model that is behind until both are level. So a small p-value names the better model,
-    whatever the answers for the skipped rows would be.
+    It is McNemar's exact test: if both err equally often, these rows fall to either model like the
+    tosses of a coin. On a skipped row, either model may be right, so the p-value is the largest
+    that any answers for the skipped rows would give. To find it, skipped rows are counted for the
+    model that is behind until both are level: 10 to 2 with 3 skipped rows is tested as 10 to 5. So
+    a small p-value names the better model, whatever the answers for the skipped rows would be.
 
     Parameters
     ----------
@@ -528,20 +551,23 @@ def difference(
 ) -> Difference:
     r"""Compute by how much one labelling is more accurate than another, on the same audit.
 
-    The interval holds at any size. Of N rows, U are rows on which exactly one of the two is right;
-    q is the share of these U rows on which it is the first. The difference is
+    The interval holds at any size. Of the N rows of the table, let U be rows on which exactly one
+    of the two labellings is right, and q the share of these U rows on which it is the first. The
+    first is right alone on U q rows and the second on U (1 - q), so the difference of the
+    accuracies is
 
     .. math:: \frac{U}{N} (2 q - 1).
 
-    U has an exact interval at the level 1 - (1 - level) / 5. The drawn rows among these U are a
-    random sample of them, so q has an exact interval, too, at the level 1 - 4 (1 - level) / 5. Both
-    hold together with probability ``level``; then the difference lies between the least and the
-    most that they allow.
+    U has an exact interval, which may fail with a fifth of the risk: its level is 1 - (1 - level) /
+    5. The drawn rows among these U are a random sample of them, so q has an exact interval, too,
+    with the other four fifths. Both hold together with probability ``level``; then the difference
+    lies between the least and the most that they allow.
 
     On a skipped row, the first alone may be right, or the second alone, or neither. Each limit is
-    the worst over all these cases, so the interval holds whatever the skipped rows are. For the
-    lower limit it is enough to try 0, 1, ... skipped rows on which the second alone is right, and
-    for the upper limit the first alone: limits of q grow with the rows that the first has right.
+    the worst over all these cases, so the interval holds whatever the skipped rows are. Limits of q
+    grow with the rows that the first has right. So for the lower limit it is enough to try 0, 1,
+    2, ... skipped rows on which the second alone is right, and neither on the rest; for the upper
+    limit, rows on which the first alone is right.
 
     Parameters
     ----------
@@ -566,38 +592,42 @@ def difference(
     (0.133, 0.003, 0.336)
     """
     comparison = compare(first_correct, second_correct, skipped=skipped)
-    b = comparison.only_first
-    c = comparison.only_second
+    only_first = comparison.only_first
+    only_second = comparison.only_second
     n = np.size(first_correct)
     low = 1.0
     high = -1.0
     # Worst case: of the skipped rows, n_more are right by the second labelling alone (for the lower
     # limit) or by the first alone (for the upper one).
     for n_more in range(comparison.n_skipped + 1):
-        low_if, _ = _difference_limits(b, c + n_more, n, population, level)
-        _, high_if = _difference_limits(b + n_more, c, n, population, level)
+        low_if, _ = _difference_limits(only_first, only_second + n_more, n, population, level)
+        _, high_if = _difference_limits(only_first + n_more, only_second, n, population, level)
         low = min(low, low_if)
         high = max(high, high_if)
-    return Difference((b - c) / n, low, high, level, comparison)
+    return Difference((only_first - only_second) / n, low, high, level, comparison)
 
 
 def _difference_limits(
-    b: int, c: int, n: int, population: int, level: float
+    only_first: int, only_second: int, n: int, population: int, level: float
 ) -> tuple[float, float]:
-    """Compute limits of (U / N) (2 q - 1); see ``difference``.
+    """Compute limits of (U / N) (2 q - 1), with U, N and q as in ``difference``.
 
-    Of n drawn rows, the first labelling alone is right on b, and the second alone on c.
+    Of n drawn rows, ``only_first`` are right by the first labelling alone, and ``only_second`` by
+    the second alone.
     """
-    # Limits of U. If they are equal, U is known, and is the pool of q.
+    # Limits of U.
     risk = 1 - level
-    fewest, most = count_interval(b + c, n, population, 1 - _RISK_OF_COUNT * risk)
-    pool = fewest if fewest == most else None
+    n_different = only_first + only_second
+    level_of_u = 1 - _RISK_OF_COUNT * risk
+    fewest, most = count_interval(n_different, n, population, level_of_u)
 
+    # Limits of q. If U is known for sure, it is the size of the pool.
+    pool = fewest if fewest == most else None
     low_q = 0.0
     high_q = 1.0
-    if b + c > 0:
+    if n_different > 0:
         level_of_q = 1 - (1 - _RISK_OF_COUNT) * risk
-        low_q, high_q = interval(b, b + c, pool, level_of_q, prior=NEUTRAL)
+        low_q, high_q = interval(only_first, n_different, pool, level_of_q, prior=NEUTRAL)
 
     # The larger U is, the farther from 0 is the difference. So the lower limit takes the largest U
     # if it is negative, and the smallest if not; the upper limit conversely.
@@ -611,8 +641,13 @@ def _difference_limits(
 def kappa(counts: ArrayLike) -> float | None:
     r"""Compute Cohen's kappa, agreement beyond chance: 1 is full, 0 what chance would give.
 
+    p is the share of rows on which both labellings name the same class, and e the share if the same
+    labels stood in a random order:
+
     .. math:: \kappa = \frac{p - e}{1 - e}, \qquad p = \sum_c n_{cc} / n, \quad
               e = \sum_c n_{c \cdot} n_{\cdot c} / n^2.
+
+    In the example below p is 50/60 = 0.83, and e is 0.75^2 + 0.25^2 = 0.625.
 
     Parameters
     ----------
@@ -629,11 +664,12 @@ def kappa(counts: ArrayLike) -> float | None:
     0.56
     """
     table = np.asarray(counts, dtype=float)
-    share = table / max(1.0, table.sum())
-    by_chance = float(share.sum(axis=0) @ share.sum(axis=1))
+    shares = table / max(1.0, table.sum())  # (C, C)
+    observed = np.trace(shares)  # p
+    by_chance = float(shares.sum(axis=0) @ shares.sum(axis=1))  # e
     if not table.any() or by_chance >= 1:
         return None
-    return float((np.trace(share) - by_chance) / (1 - by_chance))
+    return float((observed - by_chance) / (1 - by_chance))
 
 
 def pair_counts(
@@ -681,11 +717,16 @@ def _score_of(
 
 
 def _equal(values: Array, expected: Any) -> Mask:
-    """Tell where a value equals the expected one, which may be an array; None equals nothing."""
+    """Tell for each value whether it equals the expected one; None equals nothing.
+
+    ``expected`` is one value for all, or an array of the same length.
+    """
     has_value = values != None  # noqa: E711 (elementwise)
     return np.asarray(values == expected, dtype=bool) & has_value
 
 
 def _mask(skipped: ArrayLike | None, n: int) -> Mask:
     """Convert ``skipped`` to a mask; without it, no row was skipped."""
-    return np.zeros(n, dtype=bool) if skipped is None else np.asarray(skipped, dtype=bool)
+    if skipped is None:
+        return np.zeros(n, dtype=bool)
+    return np.asarray(skipped, dtype=bool)
