@@ -39,9 +39,11 @@ from chary.tables import TableError
 from chary.tables.source import Source
 from chary.tables.table import blank_rows_note, texts
 
-EMPTY = "(empty)"  # the name of the slice of rows without a value in its column
+# The rows without a value in a column are the slice of this name.
+EMPTY = "(empty)"
+# A column with more values than this is not sliced.
 _MOST_SLICES = 200
-# From this many answers on, a reader is asked why all of them are the same as the labels.
+# If all answers are the same as the labels, the reader is asked why, from this many answers on.
 _FEWEST_TO_ASK = 10
 
 
@@ -118,6 +120,7 @@ def draw_to_judge(
     drawn : DrawnSheet
     classes : list of str
     """
+    # The columns that the sheet shows: if a sheet is enlarged, those that it has.
     tested = read_labels_under_test(source, options)
     hidden, revealing = hidden_columns(tested)
     draw_anew = options.force or options.discard_answers
@@ -132,24 +135,28 @@ def draw_to_judge(
             f"{source.table.name} has no column that a person could label a row by; give it one."
         )
 
-    origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled)._replace(
+    # What the sheet will say of where it comes from.
+    origin = sheet_origin(source.table, TRUTH, tested.classes, options.unlabeled)
+    origin = origin._replace(
         judged=tuple(options.labels),
         digests={name: tested.digest(name) for name in options.labels},
         shown=tuple(columns),
         options=options.to_keep(),
     )
 
+    # The rows that it is drawn from: all that are not blank.
     closed = np.zeros(source.n_rows, dtype=bool)
     closed[source.blank_numbers] = True
+    pool = DrawPool(
+        source.table,
+        origin,
+        cells_by_row(source, columns),
+        closed,
+        hidden=frozenset([*hidden, *revealing]),
+    )
     drawn = draw_sheet(
         path,
-        DrawPool(
-            source.table,
-            origin,
-            cells_by_row(source, columns),
-            closed,
-            hidden=frozenset([*hidden, *revealing]),
-        ),
+        pool,
         k,
         seed=options.seed,
         force=options.force,
@@ -192,10 +199,11 @@ def judge_table(
             ".",
         )
 
+    # The columns of labels are judged on the drawn rows.
     tested = read_labels_under_test(source, options)
     answers = read_truth(truth, tested)
     names = list(dict.fromkeys([*options.labels, *options.by]))
-    cells = source.rows(answers.drawn.tolist(), names)
+    cells = source.rows(answers.drawn.tolist(), names)  # of the drawn rows, in their order
     columns = [_judge_column(tested, cells[name], answers, level) for name in options.labels]
     first = columns[0]
     acceptor = None
@@ -261,15 +269,19 @@ def _notes(
 def _judge_column(
     tested: LabelsUnderTest, cells: pl.Series, answers: AuditAnswers, level: float
 ) -> JudgedColumn:
-    """Hold one column of labels against the answers."""
-    counts = tested.counts[cells.name]
+    """Hold one column of labels against the answers.
+
+    ``cells`` are its cells in the m drawn rows, in the order of the draw.
+    """
+    counts = tested.counts[cells.name]  # rows of the table by class
     n_rows = sum(counts.values())
     n_missing = counts.get(None, 0)
-    skipped = answers.skipped
-    labels = np.array(tested.of(cells), dtype=object)
-    correct = ~skipped & (labels == answers.truth)
+    skipped = answers.skipped  # (m,)
+    labels = np.array(tested.of(cells), dtype=object)  # (m,)
+    correct = ~skipped & (labels == answers.truth)  # (m,)
     always = promised_score(correct, skipped, n_rows, level, stopped=True)
 
+    # The accuracy among the rows that have a label.
     labelled = None
     has_label = labels != None  # noqa: E711 (elementwise)
     if has_label.any():
@@ -281,24 +293,27 @@ def _judge_column(
             stopped=answers.stopped,
         )
 
-    judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
+    # While the audit is unfinished, only the accuracy can be promised.
     if answers.is_unfinished:
         judgement = Judgement(always, classes={}, confusions={}, kappa=None)
+    else:
+        judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
     return JudgedColumn(cells.name, judgement, always, labels, correct, n_missing, labelled)
 
 
 def _compare(
     columns: Sequence[JudgedColumn], tested: LabelsUnderTest, answers: AuditAnswers, level: float
 ) -> LabelPair:
-    """Compare two columns of labels."""
+    """Compare two columns of labels: their accuracies, and their labels in the whole table."""
     first, second = columns
     # A skipped row with the same label in both columns makes no difference, whatever its class.
-    matters = answers.skipped & (first.labels != second.labels)
+    may_matter = answers.skipped & (first.labels != second.labels)  # (m,)
     accuracy_difference = difference(
-        first.correct, second.correct, tested.source.n_filled, level, skipped=matters
+        first.correct, second.correct, tested.source.n_filled, level, skipped=may_matter
     )
 
-    # The rows of the table are counted by pair of cells first, as different cells may be one class.
+    # The rows of the table are counted by pair of cells, and the counts then added up by pair of
+    # classes: different cells, such as "Spam" and "spam", may be one class.
     names = [first.name, second.name]
     cell_pairs = tested.source.filled_columns(names).group_by(names).len("chary_rows")
     counts = pair_counts(
@@ -317,17 +332,22 @@ def _slices(
     answers: AuditAnswers,
     level: float,
 ) -> dict[Any, Slice]:
-    """Score the labels for each value of a column; the level is for all ``by`` columns together."""
+    """Score the labels for each value of a column.
+
+    ``cells`` are the cells of the column in the drawn rows. The intervals of all columns named by
+    the option ``by`` hold together.
+    """
     values, n_rows_of_values = tested.source.counts(cells.name)
     if len(values) > _MOST_SLICES:
         raise TableError(
             f"Column {shown(cells.name)} has {len(values):,} different values, more than "
             f"{_MOST_SLICES}."
         )
+    n_rows_of_slice = dict(zip(_slice_names(values), n_rows_of_values, strict=True))
     return slice_scores(
         judged.correct,
         _slice_names(cells),
-        dict(zip(_slice_names(values), n_rows_of_values, strict=True)),
+        n_rows_of_slice,
         skipped=answers.skipped,
         level=level,
         n_columns=len(tested.options.by),
@@ -335,13 +355,18 @@ def _slices(
 
 
 def _slice_names(cells: pl.Series) -> list[str]:
-    """Name the slice that each cell belongs to."""
+    """Name the slice that each cell belongs to: its text, or EMPTY if it holds none."""
     names = texts(cells).fill_null("")
-    return names.set(names.str.strip_chars() == "", EMPTY).to_list()
+    is_empty = names.str.strip_chars() == ""
+    return names.set(is_empty, EMPTY).to_list()
 
 
 def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswers) -> Acceptor:
-    """Collect what decides which rows can be accepted; skipped rows count as wrong."""
+    """Collect what decides which rows can be accepted; skipped rows count as wrong.
+
+    Only rows with a label and a confidence can be accepted. All others, drawn or not, are left out.
+    """
+    # By row of the table, (n,) each.
     confidence, has_label = tested.confidences()
     can_accept = has_label & np.isfinite(confidence)
     if not can_accept.any():
@@ -349,7 +374,9 @@ def _acceptor(tested: LabelsUnderTest, judged: JudgedColumn, answers: AuditAnswe
         raise TableError(f"Column {name} holds no numbers beside labels; choose another.")
     is_answered = np.zeros(len(confidence), dtype=bool)
     is_answered[answers.rows] = True
-    is_counted = can_accept[answers.drawn]  # (m,) by drawn row; the masks above are by row, (n,)
+
+    # By drawn row, (m,).
+    is_counted = can_accept[answers.drawn]
     return Acceptor(
         confidence=confidence[answers.drawn][is_counted],
         correct=judged.correct[is_counted],
