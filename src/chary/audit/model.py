@@ -27,7 +27,8 @@ from chary.method.held_out import (
 )
 from chary.method.labels import Labels
 
-_LEVEL = 0.95  # of the figures of a model
+# The intervals of a model's figures have this level.
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -76,16 +77,19 @@ def cross_fitted_score(
 ) -> Score:
     r"""Compute the accuracy of a model that has learned from its audit, with a widened interval.
 
-    Each row is judged by a model fitted without the row's fold, and all these models share rows. So
-    the exact interval would be too narrow, and too low if the audit taught much: in simulations it
-    held the truth in 84 to 98 % of audits at a level of 95 % (``benchmarks/cross_fitting.py``).
-    There are two corrections: the limits are taken at the level 1 - 0.4 (1 - level), and the upper
-    one is raised by
+    Each row is judged by a model fitted without the row's fold. All these models share rows, so
+    their errors are not independent, and the exact interval would be too narrow. They also have
+    fewer labels than the model in question, so the interval would be too low if the audit taught
+    much. In simulations it held the truth in 84 to 98 % of audits at a level of 95 %
+    (``benchmarks/cross_fitting.py``). There are two corrections. Against the first fault, the
+    limits are taken at the level 1 - 0.4 (1 - level), 98 % for 95 %. Against the second one, the
+    upper limit is raised by
 
-    .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}),
+    .. math:: \max(0,\, \mathrm{correct} - \mathrm{before}) / (n \cdot n_{folds}).
 
-    which bounds what a model lacks because it was fitted without one fold, if later labels teach no
-    more than earlier ones.
+    All folds together taught the models to predict ``correct`` instead of ``before`` rows right. If
+    later labels teach no more than earlier ones, the one fold that a model lacks would have taught
+    it at most one part in ``n_folds`` of this.
 
     Parameters
     ----------
@@ -105,8 +109,8 @@ def cross_fitted_score(
     90.0% (72.1% to 100.0%)
     """
     low, high = interval(correct, n, level=widened(level), skipped=skipped)
-    taught = max(0, correct - before) / (n * n_folds)
-    return Score(correct, n, low, min(1.0, high + taught), level)
+    taught_by_a_fold = max(0, correct - before) / (n * n_folds)
+    return Score(correct, n, low, min(1.0, high + taught_by_a_fold), level)
 
 
 def widened(level: float) -> float:
@@ -183,15 +187,23 @@ def fit_with_audit(
     (X,) = indexable(X)
     labels = encode_for(estimator, y)
     check_consistent_length(X, labels.codes)
-    rows = _audited_rows(audit, labels.labeled)
+    rows = _audited_rows(audit, labels.labeled)  # (k,)
+
+    # 1. The model without the audited labels.
     unaudited_model = fit_without(estimator, X, labels, rows)
+
+    # 2. A model for each fold of the audited rows, without the labels of the fold.
     seed = int(np.random.default_rng(random_state).integers(2**31))
     splits = KFold(min(n_folds, len(rows)), shuffle=True, random_state=seed).split(rows)
-    folds = [places for _, places in splits]
+    folds = [places for _, places in splits]  # places in ``rows``
     fold_models: list[tuple[Any, Ints]] = []
-    after = hold_out_folds(estimator, X, labels, [rows[fold] for fold in folds], keep=fold_models)
+    after = hold_out_folds(
+        estimator, X, labels, [rows[places] for places in folds], keep=fold_models
+    )
     # ``after`` has one fold after the other; ``order`` brings it back to the order of ``rows``.
     order = np.argsort(np.concatenate(folds))
+
+    # 3. The model with all labels.
     no_rows = rows[:0]
     return AuditedResult(
         model=fit_without(estimator, X, labels, no_rows),
@@ -208,7 +220,8 @@ def fit_with_audit(
 def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
     """Check the numbers of the audited rows: two or more different ones, all with a label."""
     rows = np.asarray(audit)
-    n_valid = len(np.intersect1d(rows, np.arange(len(labeled))))  # different rows of the table
+    all_rows = np.arange(len(labeled))
+    n_valid = len(np.intersect1d(rows, all_rows))  # different numbers that are rows of the table
     are_numbers = rows.ndim == 1 and rows.dtype.kind in "iu"
     if not are_numbers or len(rows) < 2 or len(rows) != n_valid:
         raise ValueError(f"audit must hold the numbers of two or more of the {len(labeled)} rows.")
@@ -228,9 +241,9 @@ def _audited_rows(audit: ArrayLike, labeled: Mask) -> Ints:
 class AuditFigures(Audit):
     """What an audit says of a model.
 
-    The audit speaks of two models: ``accuracy`` is of the model that would be used without the
-    audit; ``after``, ``classes``, ``balanced`` and ``pairs`` are of the *final* model, which has
-    learned from the audit, too. Skipped rows count as wrong.
+    There are two models. ``accuracy`` and ``correct`` are of the model that would be used without
+    the audit. ``after``, ``classes``, ``balanced`` and ``pairs`` are of the *final* model, which
+    has learned from the audit, too. Skipped rows count as wrong.
     """
 
     # Accuracy of the final model: cross-fitted, so approximate. None: the audit is unfinished.
@@ -257,9 +270,9 @@ class AuditFigures(Audit):
         return [*notes, f"On the audit, self-training {outcome} ({p_value})."]
 
     def of_rest(self, rest: ConfidenceHistogram) -> AuditFigures:
-        """Replace the histogram of the rows that nobody has answered, ``Acceptor.rest``.
+        """Count accepted rows in another table, by the same thresholds.
 
-        So accepted rows are counted in another table, by the same thresholds.
+        ``rest`` are the confidences of the rows of that table that nobody has answered.
         """
         if self.acceptor is None:
             return self
@@ -294,31 +307,34 @@ def audit_figures(
     error, comparison, rounds
         Fields of ``AuditFigures``.
     """
-    is_correct = np.zeros(len(answers.drawn), dtype=bool)  # False where the row was skipped
+    # Of the m drawn rows, k were answered and the rest skipped.
+    is_correct = np.zeros(len(answers.drawn), dtype=bool)  # (m,) False where the row was skipped
     is_correct[~answers.skipped] = correct
-    after = result.after
     unlabelled_rows = np.flatnonzero(~labels.labeled)
     if n_unlabeled is None:
         n_unlabeled = len(unlabelled_rows)
 
-    predictions = after.prediction.astype(str)
+    # The confidence of every drawn row comes from a model that has not seen its label. Confidences
+    # are rounded to four digits, as the histograms count them.
+    after = result.after  # (k,) predictions
     prediction_of_skipped, confidence_of_skipped = _predict_skipped(result.model, X, answers)
+    skipped_are_wrong = np.zeros(answers.n_skipped, dtype=bool)
     unanswered = _histogram(result.model, X, unlabelled_rows)
     answered = _histogram(result.model, X, answers.rows)
+    acceptor = Acceptor(
+        confidence=np.round(np.append(after.confidence, confidence_of_skipped), 4),
+        correct=np.append(after.correct, skipped_are_wrong),
+        pool=unanswered.plus(answered),
+        rest=unanswered,
+        answered=answered,
+    )
     figures = AuditFigures(
         answers=answers,
         correct=is_correct,
         population=len(answers.rows) + n_unlabeled,
         level=_LEVEL,
         classes={},
-        acceptor=Acceptor(
-            # Rounded to four digits, as the histograms count confidences.
-            confidence=np.round(np.append(after.confidence, confidence_of_skipped), 4),
-            correct=np.append(after.correct, np.zeros(answers.n_skipped, dtype=bool)),
-            pool=unanswered.plus(answered),
-            rest=unanswered,
-            answered=answered,
-        ),
+        acceptor=acceptor,
         error=error,
         after=None,
         balanced=None,
@@ -329,21 +345,24 @@ def audit_figures(
     if answers.is_unfinished:
         return figures
 
-    answer_labels = result.labels.astype(str)
-    scores = class_scores(
+    # The figures of the final model. Their intervals are widened, and so hold at the usual level.
+    answer_labels = result.labels.astype(str)  # (k,)
+    predictions = after.prediction.astype(str)  # (k,)
+    widened_recalls = class_scores(
         answer_labels,
         predictions,
         labels.classes.tolist(),
         widened(_LEVEL),
         skipped=prediction_of_skipped,
     )
-    scores = {name: recall._replace(level=_LEVEL) for name, recall in scores.items()}
+    recalls = {name: recall._replace(level=_LEVEL) for name, recall in widened_recalls.items()}
+    pairs = Counter(zip(answer_labels.tolist(), predictions.tolist(), strict=True))
     return replace(
         figures,
-        classes=scores,
+        classes=recalls,
         after=result.after_score(answers.n_skipped),
-        balanced=balanced_score(scores, len(labels.classes)),
-        pairs=dict(Counter(zip(answer_labels.tolist(), predictions.tolist(), strict=True))),
+        balanced=balanced_score(recalls, len(labels.classes)),
+        pairs=dict(pairs),
     )
 
 
@@ -362,14 +381,22 @@ def compare_models(first: Any, second: Any, X: Array, answers: AuditAnswers) -> 
 
 
 def _predict_skipped(model: Any, X: Array, answers: AuditAnswers) -> tuple[Array, Array]:
-    """Predict the skipped rows, with confidence; the model has not seen their labels."""
+    """Predict the skipped rows, with confidence; the model has not seen their labels.
+
+    The predictions are text, in an array of Python objects.
+    """
     rows = answers.drawn[answers.skipped]
     if len(rows) == 0:
         return np.empty(0, dtype=object), np.empty(0)
-    return model.predict(X[rows]).astype(str).astype(object), confidence_of(model, X[rows])
+    predictions = model.predict(X[rows]).astype(str).astype(object)
+    return predictions, confidence_of(model, X[rows])
 
 
 def _histogram(model: Any, X: Array, rows: Ints) -> ConfidenceHistogram:
     """Count rows by the confidence of a model."""
-    (confidence,) = in_blocks_of_rows(lambda block: (confidence_of(model, block),), X, rows)
+
+    def confidences(block: Array) -> tuple[Array]:
+        return (confidence_of(model, block),)
+
+    (confidence,) = in_blocks_of_rows(confidences, X, rows)
     return ConfidenceHistogram.of(confidence)
