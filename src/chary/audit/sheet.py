@@ -40,12 +40,17 @@ from chary.tables.source import Source, read_table
 from chary.tables.table import Table, TableError, column_named
 from chary.tables.target import folded
 
-ROW = "chary_row"  # the column of tokens: each names a row of the table
-GUESS = "chary_guess"  # the column of a model's opinion
-SKIPPED = "?"  # the answer to a row that a person passed over
+# The column of tokens, each of which names a row of the table.
+ROW = "chary_row"
+# The column of a model's opinion.
+GUESS = "chary_guess"
+# The answer to a row that a person passed over.
+SKIPPED = "?"
 
-Guesses = Mapping[str, Any] | None  # values by name of the column, with a model's opinion
+# Columns with a model's opinion, by name: the values of the rows of a sheet.
+Guesses = Mapping[str, Any] | None
 
+# A token, such as ``3/30: row 128 of x5f1c20a9be``: see ``_token``.
 _TOKEN = re.compile(
     r"(?P<check>check )?(?P<place>\d{1,9})/(?P<n_drawn>\d{1,9}): row (?P<number>\d{1,12}) "
     r"of x[0-9a-f]{10}"
@@ -139,15 +144,20 @@ def enlarge_sheet(
         sheet = with_origin(sheet, "options", origin.options)
     frame = sheet.frame.cast(pl.String)
     if len(new):
-        fresh = _fresh_rows(origin, cells, new, first=n_before + 1, guesses=guesses)
-        frame = pl.concat([frame, fresh], how="diagonal").select(frame.columns)
+        new_rows = _fresh_rows(origin, cells, new, first=n_before + 1, guesses=guesses)
+        # The sheet may lack columns of the new rows, which a person removed: they stay away.
+        frame = pl.concat([frame, new_rows], how="diagonal").select(frame.columns)
     write_table(replace(sheet, frame=frame), {}, file)
 
 
 def _fresh_rows(
     origin: SheetOrigin, cells: TableCells, rows: Array, first: int, guesses: Guesses
 ) -> pl.DataFrame:
-    """Build rows of a sheet without answers; the first has the place ``first`` in the draw."""
+    """Build the rows of a sheet, without answers, for rows of the table.
+
+    ``rows`` are their numbers in the table, from 0, in the order of the draw. The first one has the
+    place ``first`` in the draw.
+    """
     numbers = rows.tolist()
     row_cells = cells.texts(numbers)
     for name in (ROW, CLASSES, GUESS):
@@ -156,11 +166,15 @@ def _fresh_rows(
                 f"{cells.name} already has a column {shown(name)}; remove or rename it."
             )
 
+    # A token names the last place as the number of rows drawn.
     places = range(first, first + len(numbers))
+    checksums = cells.checksums(row_cells)
     tokens = [
         _token(place, places[-1], number + 1, checksum, origin.chosen)
-        for place, number, checksum in zip(places, numbers, cells.checksums(row_cells), strict=True)
+        for place, number, checksum in zip(places, numbers, checksums, strict=True)
     ]
+
+    # The tokens, the empty target, a model's opinion, the cells of the table, and the origin.
     columns = [
         pl.Series(ROW, tokens),
         pl.Series(origin.target, [None] * len(numbers), dtype=pl.String),
@@ -173,7 +187,9 @@ def _fresh_rows(
 def _token(place: int, n_drawn: int, number: int, checksum: str, chosen: str) -> str:
     """Write the token of a row, such as ``3/30: row 128 of x5f1c20a9be``.
 
-    ``number`` is the row's number in the table, from 1.
+    This row is the third of thirty drawn ones, and row 128 (``number``, from 1) of the table. The
+    letters at the end digest all this and the ``checksum`` of the table. The token of a row that
+    was chosen for doubt begins with "check".
     """
     row = f"{place}/{n_drawn}: row {number}"
     if chosen == DOUBT:
@@ -268,7 +284,18 @@ def named_rows(sheet: Table, target: str = ROW) -> list[SheetRow]:
 
 
 def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDOM) -> SheetRows:
-    """Read the rows of a sheet by place in the draw; refuse them if the table has changed."""
+    """Read the rows of a sheet by place in the draw; refuse a sheet that does not fit the table.
+
+    Parameters
+    ----------
+    sheet : Table
+    cells : TableCells
+        The table that the rows were drawn from, as it is today.
+    target : str
+        The column with the answers.
+    chosen : RANDOM or DOUBT, default=RANDOM
+        How the rows must have been chosen.
+    """
     rows = named_rows(sheet, column_named(sheet, target))
     if not rows:
         raise TableError(f"{sheet.name} holds no drawn row; draw again.")
@@ -280,27 +307,30 @@ def sheet_rows(sheet: Table, cells: TableCells, target: str, chosen: str = RANDO
     table_rows = cells.texts(numbers)
     checksum_of = dict(zip(numbers, cells.checksums(table_rows), strict=True))
     for row in rows:
-        checksum = checksum_of.get(row.number)  # None: the table has no such row
-        if checksum is None or row.token != _token(
-            row.place, row.n_drawn, row.number + 1, checksum, chosen
-        ):
+        expected_token = None  # the table has no such row
+        if row.number in checksum_of:
+            checksum = checksum_of[row.number]
+            expected_token = _token(row.place, row.n_drawn, row.number + 1, checksum, chosen)
+        if row.token != expected_token:
             raise TableError(
                 f"{sheet.name} does not match {cells.name} (row {row.line}): the table has "
                 f"changed, or column {shown(ROW)} was edited; use the original table, restore the "
                 "column, or draw a new sheet."
             )
 
+    # Each row must hold its own cells.
     by_place = _by_place(rows, sheet)
     notes = []
-    compared = [name for name in table_rows.columns if name in sheet.frame.columns]
-    if table_rows.columns and not compared:
+    columns_left = [name for name in table_rows.columns if name in sheet.frame.columns]
+    if table_rows.columns and not columns_left:
         notes.append(
             f"{sheet.name} has no column of the table left, so nothing shows whether rows were "
             "mixed up."
         )
-    for name in compared:
+    for name in columns_left:
         _refuse_moved_cells(sheet, name, table_rows[name], rows)
-    return SheetRows(by_place, max(row.n_drawn for row in rows), notes)
+    n_drawn = max(row.n_drawn for row in rows)
+    return SheetRows(by_place, n_drawn, notes)
 
 
 def _chosen_otherwise(sheet: Table, chosen: str) -> TableError:
@@ -341,20 +371,23 @@ def _refuse_moved_cells(
 ) -> None:
     """Refuse a sheet in which cells of a column have moved to other rows.
 
-    Cells have moved if every cell that differs from the table's equals the cell of another row of
-    the sheet. Otherwise a spreadsheet or a person rewrote the column, which is allowed.
+    Cells have moved if some differ from the table's, and each that differs is what the table has in
+    another row of the sheet. If one is new, a spreadsheet or a person rewrote the column, which is
+    allowed. ``table_cells`` are the cells that the table has in ``rows``.
     """
     sheet_cells = column_texts(sheet, name)
-    expected = [_plain(text or "") for text in table_cells]
-    changed_rows = []
-    for row, expected_cell in zip(rows, expected, strict=True):
+    expected_cells = [_plain(text or "") for text in table_cells]
+    moved_rows = []
+    for row, expected_cell in zip(rows, expected_cells, strict=True):
         cell = _plain(sheet_cells[row.line - 1])
-        if cell and not _same_cell(cell, expected_cell):
-            if cell not in expected:
-                return
-            changed_rows.append(row)
-    if changed_rows:
-        raise _mixed(sheet, changed_rows[0], name)
+        if not cell or _same_cell(cell, expected_cell):
+            continue
+        is_new = cell not in expected_cells
+        if is_new:
+            return
+        moved_rows.append(row)
+    if moved_rows:
+        raise _mixed(sheet, moved_rows[0], name)
 
 
 def _mixed(sheet: Table, row: SheetRow, column: str) -> TableError:
@@ -368,6 +401,8 @@ def _mixed(sheet: Table, row: SheetRow, column: str) -> TableError:
 def _same_cell(cell: str, expected: str) -> bool:
     """Tell whether two cells are equal, or the same number shown with fewer digits.
 
+    A number with two decimals may differ from the expected one by less than 0.01:
+
     >>> _same_cell("3.14", expected="3.14159")
     True
     """
@@ -375,9 +410,10 @@ def _same_cell(cell: str, expected: str) -> bool:
         return True
     n_decimals = len(cell.partition(".")[2])
     try:
-        return abs(float(cell) - float(expected)) < 10.0**-n_decimals
+        difference = abs(float(cell) - float(expected))
     except ValueError:
         return False
+    return difference < 10.0**-n_decimals
 
 
 def _plain(cell: str) -> str:
