@@ -27,10 +27,10 @@ from chary.audit.sheet import (
 from chary.tables.source import read_table
 from chary.tables.table import Table, TableError
 
-# The second part of the seed, "audit" in ASCII. With it, the random numbers differ from the ones
-# that other code draws with the same seed.
+# This is the second part of the seed, "audit" in ASCII. With it, the random numbers differ from the
+# ones that other code draws with the same seed.
 _SEED_OF_AUDIT = 0x6175646974
-# The largest seed that an option accepts.
+# An option accepts no larger seed than this.
 _LARGEST_SEED = 2**31 - 1
 
 
@@ -38,11 +38,13 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
     """Draw k unlabelled rows uniformly at random, without replacement, in random order.
 
     Every row of the table, labelled or not, has a random number that depends on the seed and its
-    place alone; the draw is the k unlabelled rows with the smallest numbers, in ascending order of
-    these. So for one table and one seed draws are nested: the first 30 rows of a draw of 60 are the
-    draw of 30. A draw can also be continued: with the 30 rows marked as labelled, a draw of 30 more
-    is the second half of the draw of 60. A draw with another seed, or by an older version, can be
-    enlarged in the same way and stays random. The numbers are the same on every machine.
+    place alone, and is the same on every machine. The draw is the k unlabelled rows with the
+    smallest numbers, in ascending order of these.
+
+    So for one table and one seed draws are nested: the first 30 rows of a draw of 60 are the draw
+    of 30. A draw can also be continued: with the 30 rows marked as labelled, a draw of 30 more is
+    the second half of the draw of 60. If the first 30 rows were drawn with another seed, or by an
+    older version, 30 more are drawn in the same way, and all 60 together are random.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ def sheet_beside(table: Table, folder: Path, target: str) -> SheetBeside | None:
 
 
 def random_seed() -> int:
-    """Choose the seed of a draw, so that nobody can foresee which rows will be audited."""
+    """Choose the seed of a draw at random, so that nobody can foresee which rows are audited."""
     return secrets.randbelow(_LARGEST_SEED + 1)
 
 
@@ -190,24 +192,28 @@ def _enlarge(path: str | os.PathLike[str], pool: DrawPool, k: int, seed: int | N
         reason = ["exists already and cannot be enlarged: ", *error.args, " Draw elsewhere"]
         raise _in_the_way(path, target, *reason) from None
 
+    # What stands against enlarging it, if anything.
     n_new = k - earlier_rows.n_drawn
     columns_to_drop = pool.hidden.intersection(sheet.frame.columns)
+    has_nothing_to_do = n_new == 0 and not columns_to_drop
     obstacle = ""
     if seed not in (None, earlier.seed):
         obstacle = f"drawn with the seed {earlier.seed}; draw with that to enlarge it"
-    elif n_new < 0 or (n_new == 0 and not columns_to_drop):
+    elif n_new < 0 or has_nothing_to_do:
         obstacle = f"with {earlier_rows.n_drawn:,} rows; ask for more of them to enlarge it"
     elif not _has_same_labels(earlier, pool.origin):
         obstacle = "drawn for other labels, or these have changed since; draw elsewhere"
     if obstacle:
         raise _in_the_way(path, target, f"exists already, {obstacle}")
 
+    # The draw goes on where it stopped: the rows of the sheet are left out.
     new_rows = np.empty(0, dtype=np.intp)
     if n_new:
-        # The draw goes on where it stopped: the rows of the sheet are left out.
+        drawn_before = [row.number for row in earlier_rows.by_place.values()]
         closed = pool.closed.copy()
-        closed[[row.number for row in earlier_rows.by_place.values()]] = True
+        closed[drawn_before] = True
         new_rows = draw(closed, n_new, earlier.seed or 0)
+
     # The digests stay those of the first draw, even if an older sheet has none: today's labels may
     # have changed since.
     origin = pool.origin._replace(
@@ -225,8 +231,10 @@ def _has_same_labels(earlier: SheetOrigin, origin: SheetOrigin) -> bool:
 
     A sheet of an older version has no digests of labels, so it is taken on trust.
     """
-    same_columns = (earlier.unlabeled, earlier.judged) == (origin.unlabeled, origin.judged)
-    return same_columns and earlier.digests in ({}, origin.digests)
+    has_same_columns = earlier.judged == origin.judged
+    has_same_markers = earlier.unlabeled == origin.unlabeled
+    has_same_digests = earlier.digests in ({}, origin.digests)
+    return has_same_columns and has_same_markers and has_same_digests
 
 
 def _in_the_way(path: str | os.PathLike[str], target: str, *reason: Any) -> TableError:
