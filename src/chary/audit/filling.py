@@ -92,8 +92,10 @@ class Filling:
         return len(self.answers) - self.n_left - self.n_skipped
 
     def next_empty(self) -> int | None:
-        """Find the first row without an answer."""
-        return self.answers.index("") + 1 if self.n_left else None
+        """Find the place of the first row without an answer; None if every row has one."""
+        if not self.n_left:
+            return None
+        return self.answers.index("") + 1
 
     def cells(self, place: int) -> dict[str, Any]:
         """Return the cells of a row by column."""
@@ -133,6 +135,7 @@ class Filling:
         """
         text = text.strip()
         with sole_writer(self.path):
+            # The file may have changed since the person saw the row.
             token_seen = self._row(place).token
             self.refresh()
             row = self._row(place)
@@ -226,23 +229,25 @@ class Stopping:
     def limits(self, answers: Sequence[str]) -> tuple[Array, Array]:
         """Compute the limits after every row up to the last look; empty before the first look.
 
-        A look is possible after every ``LOOKS`` answers, and after the last row. Only the answers
-        before the first empty one count: with 12 of them, the last look was after 10.
+        The limits are shown after every ``LOOKS`` answers, and after the last row. Such a moment is
+        called a look. Only the answers before the first empty one count: with 12 of them, the last
+        look was after 10.
         """
-        n_rows = [*answers, ""].index("")
-        is_complete = n_rows == len(answers)
-        if not is_complete:
-            n_rows -= n_rows % LOOKS
+        n_answers = [*answers, ""].index("")  # before the first empty one
+        n_rows = n_answers
+        if n_answers < len(answers):
+            n_rows = n_answers - n_answers % LOOKS
         if n_rows == 0:
             return np.empty(0), np.empty(0)
-        skipped = np.array([answer == SKIPPED for answer in answers[:n_rows]])
-        correct = np.array(
+
+        is_skipped = np.array([answer == SKIPPED for answer in answers[:n_rows]])
+        is_same = np.array(
             [
                 label is not None and folded(answer) == folded(label)
                 for answer, label in zip(answers[:n_rows], self.labels, strict=False)
             ]
         )
-        return sequence(correct & ~skipped, self.population, skipped=skipped)
+        return sequence(is_same & ~is_skipped, self.population, skipped=is_skipped)
 
     def words(self, answers: Sequence[str]) -> tuple[str, bool]:
         """Write how good the labels are by now; return also whether the interval is narrow enough.
@@ -259,6 +264,7 @@ class Stopping:
         sentence = (
             f"After {len(low)} rows: {share} of the labels are right (valid whenever you stop)."
         )
-        if self.width is None or not (high - low <= self.width).any():
+        is_enough = self.width is not None and bool((high - low <= self.width).any())
+        if not is_enough:
             return sentence, False
         return f"Done: the interval is {self.width:.0%} wide or less. {sentence}", True
