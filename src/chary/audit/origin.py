@@ -16,18 +16,23 @@ from chary._words import shown
 from chary.tables.table import Table, TableError, column_named
 from chary.tables.target import markers_of
 
-# The column of a sheet that holds the sheet's origin, in every row. It is named for the classes,
-# which the origin lists first.
+# This column of a sheet holds the sheet's origin, in every row. It is named for the classes, which
+# the origin lists first.
 CLASSES = "chary_classes"
-# How the rows of a sheet were chosen: at random, to measure the accuracy; or because a model
-# doubts their labels, which cannot measure it.
+# The rows of a sheet were chosen at random: so they measure the accuracy.
 RANDOM = "random"
+# The rows of a sheet were chosen because a model doubts their labels: so they cannot measure it.
 DOUBT = "doubt"
 
-# Keys of the JSON in column CLASSES. Its first key is the name of the target, with the classes.
+# The cells of column CLASSES are JSON. The first key is the name of the target, and its value the
+# list of classes. The next four are further keys.
+# This key has the markers of missing labels, as given to ``target_labels``.
 _UNLABELED = "chary_unlabeled"
+# This key has the paths of the table's files.
 _TABLE = "chary_table"
+# This key has the parameters to read these files with.
 _READ_WITH = "chary_read_with"
+# This key has the place of the row in the draw, from 1.
 _PLACE = "chary_place"
 
 
@@ -80,27 +85,31 @@ def read_origin(sheet: Table) -> SheetOrigin | None:
     target = next(iter(cell))
     try:
         classes = [str(name) for name in cell[target]]
-        reading = {**cell.get(_READ_WITH, {})}
+        parameters = {**cell.get(_READ_WITH, {})}
     except TypeError:  # no list of classes, or no mapping of parameters
         return None
 
+    # A person may have edited the cell, so every value is converted to the type that it should
+    # have.
     read_with: dict[str, Any] = {}
     for name in ("delimiter", "encoding", "sheet"):
-        if name in reading:
-            read_with[name] = str(reading[name])
-    header_row = _whole_number(reading.get("header_row"))
+        if name in parameters:
+            read_with[name] = str(parameters[name])
+    header_row = _whole_number(parameters.get("header_row"))
     if header_row:
         read_with["header_row"] = header_row
 
     optional_fields = {}
-    for name, read in _FIELDS.items():
+    for name, read_value in _FIELDS.items():
         if _key(name) in cell:
-            optional_fields[name] = read(cell[_key(name)])
-    unlabeled = cell.get(_UNLABELED)
+            optional_fields[name] = read_value(cell[_key(name)])
+    unlabeled = None
+    if cell.get(_UNLABELED) is not None:
+        unlabeled = _texts(cell[_UNLABELED])
     return SheetOrigin(
         target,
         classes,
-        unlabeled=None if unlabeled is None else _texts(unlabeled),
+        unlabeled=unlabeled,
         tables=_texts(cell.get(_TABLE) or []),
         read_with=read_with,
         **optional_fields,
@@ -128,15 +137,23 @@ def places_in_draw(sheet: Table) -> list[int | None]:
 
 
 def with_origin(sheet: Table, field: str, value: Any) -> Table:
-    """Set a field of ``SheetOrigin`` in every row of a sheet."""
+    """Set a field of ``SheetOrigin`` in every row of a sheet; a spoilt cell becomes empty."""
     if CLASSES not in sheet.frame.columns:
         return sheet
-    cells = [_as_json({**cell, _key(field): value}) if cell else "" for cell in _parse_cells(sheet)]
-    return replace(sheet, frame=sheet.frame.with_columns(pl.Series(CLASSES, cells)))
+    json_cells = []
+    for cell in _parse_cells(sheet):
+        if cell:
+            json_cells.append(_as_json({**cell, _key(field): value}))
+        else:
+            json_cells.append("")
+    return replace(sheet, frame=sheet.frame.with_columns(pl.Series(CLASSES, json_cells)))
 
 
 def origin_cells(origin: SheetOrigin, places: Sequence[int]) -> pl.Series:
-    """Write the origin for each row, with the row's place to compare with its token."""
+    """Write the cells of column CLASSES: the origin, the same for each row, and the row's place.
+
+    The place is also in the row's token. If the two differ, columns were sorted without others.
+    """
     cell: dict[str, Any] = {
         origin.target: origin.classes,
         _UNLABELED: origin.unlabeled,
@@ -155,11 +172,11 @@ def tables_beside(sheet: str | os.PathLike[str], origin: SheetOrigin) -> list[st
 
     The sheet may come from a stranger, so its cells are only read as names of plain files and
     folders: no other folder is looked into, no pattern is expanded, and no link is followed, since
-    a link may lead to a device or another machine.
+    a link may lead to a device or another machine. Of ``data/t.csv`` only ``t.csv`` is used.
     """
     paths = []
     for table in origin.tables:
-        name = re.split(r"[/\\]", table)[-1]
+        name = re.split(r"[/\\]", table)[-1]  # the part after the last slash or backslash
         if name in ("", ".", ".."):
             return None
         path = Path(sheet).with_name(name)
