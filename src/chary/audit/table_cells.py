@@ -14,7 +14,8 @@ from chary.tables.sampling import sample_rows
 from chary.tables.source import Source
 from chary.tables.table import Table, can_be_text, texts
 
-_BLOCK = 50_000  # number of rows that are written as text at a time
+# This many rows are written as text at a time.
+_BLOCK = 50_000
 
 
 class TableCells(NamedTuple):
@@ -31,18 +32,30 @@ def cells_of(table: Table, target: str, source: Source | None = None) -> TableCe
 
     So a change in any cell outside the target changes the token of every row of a sheet.
 
-    If ``table`` is a sample, from ``sample_of_table`` with its checksum, rows are read from
-    ``source``.
+    Parameters
+    ----------
+    table : Table
+        All rows; or a sample of them with the checksum of all, from ``sample_of_table``.
+    target : str
+    source : Source, default=None
+        Where all rows can be read, if ``table`` is a sample.
     """
-    checksum = table.taken.checksum if table.taken else table_checksum(table, target)
+    if table.taken:
+        checksum = table.taken.checksum
+    else:
+        checksum = table_checksum(table, target)
 
     def read_texts(numbers: Sequence[int]) -> pl.DataFrame:
-        rows = source.rows(numbers) if source else table.frame[table.places_of(numbers)]
+        if source:
+            rows = source.rows(numbers)
+        else:
+            rows = table.frame[table.places_of(numbers)]
         return as_texts(rows.select(pl.exclude(target)))
 
-    return TableCells(
-        table.name, table.n_file_rows, read_texts, lambda cells: [checksum] * cells.height
-    )
+    def same_checksum(cells: pl.DataFrame) -> list[str]:
+        return [checksum] * cells.height
+
+    return TableCells(table.name, table.n_file_rows, read_texts, same_checksum)
 
 
 def sample_of_table(
@@ -61,14 +74,15 @@ def sample_of_table(
 def table_checksum(table: Table, target: str) -> str:
     """Digest all cells outside the target column, in the order of rows and columns."""
     digest = TableDigest(target)
-    whole, _ = table.with_blank_rows({})
-    for block in whole.frame.iter_slices(_BLOCK):
+    # Blank rows were taken out when the table was read; the file has them, so they count.
+    table_with_blank_rows, _ = table.with_blank_rows({})
+    for block in table_with_blank_rows.frame.iter_slices(_BLOCK):
         digest.add(block)
     return digest.hexdigest()
 
 
 class TableDigest:
-    """The checksum of a table that is read in blocks, of whatever size."""
+    """The checksum of a table that is read in blocks; their sizes do not change it."""
 
     def __init__(self, target: str) -> None:
         self._target = target
