@@ -25,14 +25,15 @@ from chary.tables.source import Source
 from chary.tables.table import TableError
 from chary.tables.target import markers_of
 
-TRUTH = "chary_truth"  # the column of a sheet that a person fills in
+# A person fills in this column of a sheet.
+TRUTH = "chary_truth"
 
 
 def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
     """Describe the table behind a sheet, with a checksum for each row.
 
-    The checksum covers the row's own cells and the number of rows of the table, so that cells of
-    other rows may change.
+    The checksum covers the row's own cells in ``columns``, the names of these, and the number of
+    rows of the table. So cells of other rows, and other columns, may change after the draw.
     """
     n_rows = source.n_rows
 
@@ -40,11 +41,11 @@ def cells_by_row(source: Source, columns: Sequence[str]) -> TableCells:
         return as_texts(source.rows(numbers, columns))
 
     def checksums(cells: pl.DataFrame) -> list[str]:
-        header = [n_rows, cells.columns]
-        return [
-            hashlib.sha256(json.dumps([*header, row]).encode()).hexdigest()
-            for row in cells.iter_rows()
-        ]
+        digests = []
+        for row in cells.iter_rows():
+            content = json.dumps([n_rows, cells.columns, row])
+            digests.append(hashlib.sha256(content.encode()).hexdigest())
+        return digests
 
     return TableCells(source.table.name, n_rows, read_texts, checksums)
 
@@ -67,7 +68,11 @@ def columns_of_sheet(
 
 
 def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
-    """Read answers from a sheet's path, or from one value per row, missing if unanswered."""
+    """Read a person's answers.
+
+    ``truth`` is the path of a sheet; or an array with a value for each row of the table, which is
+    missing if the row was not answered.
+    """
     if isinstance(truth, (str, os.PathLike)):
         return _read_sheet(truth, tested)
     if tested.options.annotator:
@@ -81,12 +86,15 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
             f"The truth has {len(column):,} values for {n_rows:,} rows; give one for each."
         )
 
-    typed = label_texts(column)
-    counts = Counter(typed.drop_nulls().to_list())
+    # The class that each answer means, and the class of each row, (n,).
+    answers = label_texts(column)
+    counts = Counter(answers.drop_nulls().to_list())
     class_of, notes = classes_meant(counts, tested.classes, markers_of(tested.options.unlabeled))
     refuse_foreign_answers(counts, class_of, tested.classes, tested.options.classes)
-    answers = typed.replace_strict(class_of, default=None, return_dtype=pl.String)
-    is_answered = answers.is_not_null() & (answers != SKIPPED)
+    classes = answers.replace_strict(class_of, default=None, return_dtype=pl.String)
+
+    # The k rows with an answer. Without a sheet, these are all rows that were drawn.
+    is_answered = classes.is_not_null() & (classes != SKIPPED)
     rows = is_answered.arg_true().to_numpy().astype(np.intp)
     if len(rows) < 2:
         raise TableError(f"The truth is known for {len(rows)} rows; two at least are needed.")
@@ -95,8 +103,8 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
         f"The figures hold only if the {len(rows):,} rows with a truth were drawn at random from "
         "all."
     )
-    truth_of_rows = answers.gather(rows).to_numpy()
-    return AuditAnswers.of(rows, truth_of_rows, len(rows), tested.classes, [condition, *notes])
+    classes_of_rows = classes.gather(rows).to_numpy()
+    return AuditAnswers.of(rows, classes_of_rows, len(rows), tested.classes, [condition, *notes])
 
 
 def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditAnswers:
@@ -129,7 +137,7 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
         new_classes=options.classes,
     )
 
-    # People could see the columns of the draw, and columns that were added to a sheet later.
+    # People could see the columns that the sheets had at the draw, and those that they have now.
     names = list(origin.shown)
     for filled_sheet in [sheet, *more_sheets]:
         names += filled_sheet.frame.columns
@@ -149,7 +157,10 @@ def _read_sheet(path: str | os.PathLike[str], tested: LabelsUnderTest) -> AuditA
 
 
 def _changed_labels(tested: LabelsUnderTest, origin: SheetOrigin) -> dict[str, str]:
-    """Warn of each column whose labels may have changed since the draw."""
+    """Warn of each column whose labels may have changed since the draw.
+
+    The sheet holds a digest of the labels of each judged column as they were at the draw.
+    """
     warnings = {}
     for name in tested.options.labels:
         if origin.digests.get(name) == tested.digest(name):
