@@ -29,7 +29,7 @@ from chary.tables.target import (
     refuse_doubtful,
 )
 
-# Number of labels that are digested at a time. It changes the memory needed, not the digest.
+# This many labels are digested at a time. The number changes the memory needed, not the digest.
 _DIGEST_BLOCK = 1_000_000
 # A column with at most this many different values holds classes, in a table of any size.
 _FEW_CLASSES = 20
@@ -55,14 +55,15 @@ class LabelsUnderTest(NamedTuple):
         Cells that are read as the same text count as the same, so that a table may be saved in
         another format.
         """
-        # Several values may be read as one label, which has one code. An empty cell has -1.
+        # Every label has a code: its place in the sorted list of labels. Several values of the
+        # column may be read as one label; an empty cell has the code -1.
         values, _ = self.source.counts(name)
         label_of_value = _as_labels(values)
         labels = sorted(set(label_of_value.drop_nulls()))
         code_of = {label: code for code, label in enumerate(labels)}
         code_of_value = [code_of.get(label, -1) for label in label_of_value.to_list()]
 
-        # Digested are the list of labels, then the code of each row.
+        # The list of labels is digested first, then the code of each row.
         digest = hashlib.sha256(json.dumps(labels).encode())
         for block in self.source.columns([name]).iter_slices(_DIGEST_BLOCK):
             codes = block[name].replace_strict(
@@ -104,10 +105,12 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
     if n_names not in (1, 2) or len(set(options.labels)) < n_names:
         raise TableError("Give one column of labels, or two different ones to compare them.")
 
+    # The texts of each column, with the number of their rows; and all texts that are labels.
     markers = markers_of(options.unlabeled)
     counts_by_text: dict[str, Counter[str]] = {}
     all_labels: Counter[str] = Counter()
-    for name in [source.column_named(name) for name in options.labels]:
+    names = [source.column_named(name) for name in options.labels]
+    for name in names:
         counts_by_text[name] = _count_texts(source, name)
         labels = {
             text: n_rows
@@ -118,18 +121,21 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
         _refuse_no_classes(name, labels, source.n_filled)
         all_labels.update(labels)
 
-    # Spellings are chosen over both columns, so that the two have the same classes.
+    # The class that each text means. Spellings are chosen over both columns, so that the two have
+    # the same classes. A text that is no label has no class.
     class_of = chosen_spellings(all_labels)
     counts_by_class: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
-    for name, n_rows_of in counts_by_text.items():
+    for name, n_rows_of_text in counts_by_text.items():
         # A note names only the spellings of its column.
-        class_here = {text: title for text, title in class_of.items() if text in n_rows_of}
-        notes += fold_sentences(class_here, name)
-        rows_by_class: Counter[str | None] = Counter()
-        for text, n_rows in n_rows_of.items():
-            rows_by_class[class_of.get(text)] += n_rows
-        counts_by_class[name] = rows_by_class
+        class_of_texts_here = {
+            text: class_name for text, class_name in class_of.items() if text in n_rows_of_text
+        }
+        notes += fold_sentences(class_of_texts_here, name)
+        n_rows_of_class: Counter[str | None] = Counter()
+        for text, n_rows in n_rows_of_text.items():
+            n_rows_of_class[class_of.get(text)] += n_rows
+        counts_by_class[name] = n_rows_of_class
     return LabelsUnderTest(
         source,
         options,
@@ -146,7 +152,9 @@ def labels_of_sheet(
     """Read the labels of a sheet's rows, to tell the annotator when to stop."""
     name = origin.judged[0]
     options = JudgeOptions.kept(origin.options, labels=(name,), unlabeled=origin.unlabeled or ())
-    return read_labels_under_test(source, options).of(source.rows(numbers, [name])[name])
+    tested = read_labels_under_test(source, options)
+    cells = source.rows(numbers, [name])[name]
+    return tested.of(cells)
 
 
 def _count_texts(source: Source, name: str) -> Counter[str]:
@@ -166,7 +174,9 @@ def _refuse_no_classes(name: str, labels: Mapping[str, int], n_rows: int) -> Non
     n_labels = sum(labels.values())
     if not labels:
         raise TableError(f"Column {shown(name)} holds no label in {n_rows:,} rows; choose another.")
-    if len(labels) > min(MAX_CLASSES, max(_FEW_CLASSES, n_labels / 2)):
+    # Classes have two rows each on average, unless there are few of them.
+    most_classes = min(MAX_CLASSES, max(_FEW_CLASSES, n_labels / 2))
+    if len(labels) > most_classes:
         raise TableError(
             f"Column {shown(name)} has {len(labels):,} different values in {n_labels:,} rows, so "
             "it holds no classes; choose another."
