@@ -15,11 +15,13 @@ from chary.audit import (
     Score,
     balanced_score,
     class_scores,
+    class_shares,
     compare,
     count_interval,
     difference,
     interval,
     judge_labels,
+    one_label_for_all,
     score,
     sequence,
     slice_scores,
@@ -348,3 +350,37 @@ def test_who_never_differ_may_differ_in_the_rows_that_were_not_drawn():
     found = difference(right, right, population=400)
     _, most = count_interval(0, 30, 400, 0.99)
     assert (found.share, found.low, found.high) == (0, -most / 400, most / 400)
+
+
+def test_labels_are_called_better_than_one_label_for_all_only_if_no_label_does_as_well():
+    """Labels as good as naming the commonest class, which a draw may show as the second one."""
+    counts = {"a": 400, "b": 300, "c": 300}
+    truth = np.repeat(["a", "b", "c"], [400, 300, 300]).astype(object)
+    rng = np.random.default_rng(0)
+    labels = np.where(rng.random(1000) < 0.4, truth, rng.permutation(truth))
+    labels[rng.permutation(np.flatnonzero(labels == truth))[:-400]] = "none of them"
+    assert (labels == truth).sum() == 400
+    n_better = 0
+    for _ in range(300):
+        rows = rng.choice(1000, 100, replace=False)
+        shares = class_shares(truth[rows], labels[rows], counts)
+        n_better += one_label_for_all(truth[rows], labels[rows], shares).is_better
+    assert n_better <= 0.05 * 300
+
+
+def test_one_label_for_all_is_the_commonest_class_with_the_limits_of_its_share():
+    truth = np.array(["a"] * 12 + ["b"] * 8 + [None], dtype=object)
+    labels = np.array(["a"] * 10 + ["b"] * 10 + ["a"], dtype=object)
+    skipped = truth == None  # noqa: E711 (elementwise)
+    shares = class_shares(truth, labels, {"a": 110, "b": 100}, skipped=skipped)
+    baseline = one_label_for_all(truth, labels, shares, skipped=skipped)
+    assert (baseline.label, baseline.score.correct, baseline.score.n) == ("a", 12, 21)
+    share = shares["a"]
+    assert baseline.score.low * 210 == pytest.approx(share.low)
+    assert baseline.score.high * 210 == pytest.approx(share.high)
+    # Both labellings say "a" of the skipped row, so its answer makes no difference.
+    comparison = baseline.comparison
+    assert (comparison.only_first, comparison.only_second, comparison.n_skipped) == (8, 2, 0)
+    assert comparison.p_value > 0.05
+    assert not baseline.is_better
+    assert one_label_for_all(truth[skipped], labels[skipped], shares, skipped=[True]) is None

@@ -38,6 +38,7 @@ from chary.labelling.rules import (
     hand_over_to_network,
     lean_to_commonest_class,
     leave_out_columns_beyond_labels,
+    leave_out_columns_empty_elsewhere,
     leave_out_useless_texts,
     weigh_members,
 )
@@ -88,6 +89,20 @@ def beyond_labels(defaults):
         prepared, labels, labels.labeled, diagnosis(), defaults
     )
     return seen(left_out)
+
+
+def empty_elsewhere(defaults):
+    """Fill columns in 20 % or less of 100 labelled rows, and in 1.1 % or less of 1,000 others."""
+    filled = {"left": (20, 0), "called": (20, 10), "early": (20, 11), "rare": (9, 10), "by": (3, 0)}
+    columns = {"x": np.arange(1100) % 7}
+    for name, (n_labeled, n_others) in filled.items():
+        numbers = np.concatenate([np.arange(100) < n_labeled, np.arange(1000) < n_others])
+        columns[name] = ["abc"[row % 3] if numbers[row] else None for row in range(1100)]
+    labels = partly(np.arange(1100) % 2, 100)
+    table = Table(pl.DataFrame({**columns, "y": labels.codes}), "t")
+    return seen(
+        leave_out_columns_empty_elsewhere(prepare(table, "y"), table, labels.labeled, defaults)
+    )
 
 
 def useless_texts(defaults):
@@ -411,6 +426,8 @@ PINNED = {
     "significance": (verdicts, 0.011),
     "strong_auc": (verdicts, 0.749),
     "slip_share": (slips, 0.55),
+    "empty_share": (empty_elsewhere, 0.011),
+    "times_as_filled": (empty_elsewhere, 9.0),
     "beyond_share": (beyond_labels, 0.999),
     "nearer_shares": (beyond_labels, 0.9),
     "max_loss_ratio": (beyond_labels, 0.5),
@@ -491,6 +508,8 @@ NUMBERS = {
     "significance": 0.01,
     "slip_share": 0.5,
     "strong_auc": 0.75,
+    "empty_share": 0.01,
+    "times_as_filled": 10.0,
     "beyond_share": 0.8,
     "nearer_shares": 0.03,
     "max_loss_ratio": 2.0,
@@ -567,6 +586,7 @@ MIXTURE_PINNED = {
 OUTCOMES = {
     verdicts: ["representative", STRONG, STRONG, MILD],
     slips: ["godo"],
+    empty_elsewhere: ["left", "called"],
     beyond_labels: ["number"],
     useless_texts: ["text"],
     many_labels: [False, True],
@@ -619,7 +639,7 @@ def test_another_number_decides_otherwise(name):
 @pytest.mark.parametrize("decision", OUTCOMES)
 def test_decisions_with_the_default_numbers_are_as_they_were(decision):
     outcome = by_default(decision)
-    if decision in (beyond_labels, useless_texts):
+    if decision in (empty_elsewhere, beyond_labels, useless_texts):
         outcome = outcome[0]
     assert outcome == OUTCOMES[decision]
 
@@ -700,6 +720,7 @@ def acts(rule, defaults):
     if rule == "find_guess_column":
         return find_guess_column(*guess_column(100, 90), defaults) is not None
     decisions = {
+        "leave_out_columns_empty_elsewhere": lambda: empty_elsewhere(defaults),
         "leave_out_columns_beyond_labels": lambda: beyond_labels(defaults),
         "leave_out_useless_texts": lambda: useless_texts(defaults),
         "boost_many_labels": lambda: many_labels(defaults)[1],

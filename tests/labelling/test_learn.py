@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import chary
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
-from chary.labelling import Diagnosis
+from chary.labelling import Diagnosis, diagnose_table, label_table
 from chary.labelling.defaults import Defaults
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
 from chary.labelling.learn import _hold_out, choose_learner, fit_learner, prior_of_part
@@ -23,7 +23,7 @@ from chary.labelling.rules import (
     weigh_members,
 )
 from chary.method.labels import Labels
-from chary.options import LabelOptions
+from chary.options import DiagnoseOptions, LabelOptions
 from chary.tables import Table
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
@@ -350,3 +350,38 @@ def test_a_column_that_decides_the_labels_stays_even_if_no_label_is_near():
     assert leave_out_columns_beyond_labels(*data) is None
     left_out = leave_out_columns_beyond_labels(*data, Defaults(max_loss_ratio=np.inf))
     assert list(left_out.notes) == ["visits"]
+
+
+@pytest.mark.parametrize("reason", ["reason", None])
+def test_a_column_that_came_with_the_labels_is_left_out_unless_its_kind_is_named(reason):
+    """The reason why a customer left is known of no customer who may still leave."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, 600)
+    leaves = age + rng.normal(0, 20, 600) < 45
+    labeled = np.arange(600) < 80
+    reasons = np.where(labeled & leaves, rng.choice(["price", "moved"], 600), "")
+    frame = pl.DataFrame(
+        {
+            "age": age,
+            "reason": reasons,
+            "leaves": np.where(labeled, np.where(leaves, "yes", "no"), ""),
+        }
+    )
+    categorical = (reason,) if reason else ()
+    options = LabelOptions(target="leaves", learner="linear", categorical=categorical)
+    result = label_table(Table(frame, "t"), options)
+    column = result.model[0].columns_[1]
+    rules = [finding.rule for finding in result.findings]
+    if reason is None:
+        assert column.note.endswith(
+            "of the labelled rows and in none of the others, so it cannot help there"
+        )
+        assert rules == ["leave_out_columns_empty_elsewhere"]
+        assert result.diagnosis.verdict == REPRESENTATIVE
+    else:
+        assert column.used
+        assert rules == []
+    diagnosed = diagnose_table(
+        Table(frame, "t"), DiagnoseOptions(target="leaves", categorical=categorical)
+    )
+    assert diagnosed.columns[1] == column

@@ -95,7 +95,14 @@ def audited(result):
     }
     pairs = {("yes", "yes"): 27, ("yes", "no"): 3}
     figures = AuditFigures(
-        **of_labels, after=some, balanced=None, pairs=pairs, comparison=None, rounds=0
+        **of_labels,
+        after=some,
+        balanced=None,
+        pairs=pairs,
+        shares={},
+        baseline=None,
+        comparison=None,
+        rounds=0,
     )
     return replace(result, audit=figures)
 

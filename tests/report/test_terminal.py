@@ -68,7 +68,15 @@ def test_few_rows_can_be_looked_at_each(summary):
 
 SCORE = {"share": 0.9, "correct": 27, "n": 30, "low": 0.735, "high": 0.979, "level": 0.95}
 NONE = {"n_accepted": 0, "threshold": np.inf, "error": 0.2, "level": 0.9, "needs": 11}
-AUDIT = {"before": SCORE, "after": SCORE, "notes": [], "stopped": False, "unfinished": False}
+AUDIT = {
+    "before": SCORE,
+    "after": SCORE,
+    "baseline": None,
+    "shares": [],
+    "notes": [],
+    "stopped": False,
+    "unfinished": False,
+}
 SOME = {**NONE, "n_accepted": 1234, "threshold": 0.5, "error": 0.1}
 
 

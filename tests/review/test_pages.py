@@ -167,7 +167,7 @@ def test_what_is_no_number_is_refused(text):
 
 def test_labels_of_a_model(labelled):
     found, audit = truth_of_labels(labelled), labelled.audit
-    after, before = found["bars"]
+    after, before, one_label = found["bars"]
     assert (before["low"], before["high"], before["n"]) == (
         audit.accuracy.low,
         audit.accuracy.high,
@@ -176,6 +176,16 @@ def test_labels_of_a_model(labelled):
     assert (after["low"], after["mark"]) == (audit.after.low, labelled.held_out.correct.mean())
     assert found["headline"] == f"{percent(after['low'])} to {percent(after['high'])} right"
     assert "the first is approximate" in found["sentences"][0]
+    assert one_label["words"] == f"'{audit.baseline.label}' for every row"
+    assert found["sentences"][0].startswith("These labels are ")
+    # Each class has its rows: those given, and those that the audit estimates.
+    given = labelled.diagnosis.class_counts
+    for share in found["shares"]:
+        name = share["name"]
+        assert share["low"] == audit.shares[name].low + given[name]
+        assert share["high"] == audit.shares[name].high + given[name]
+        assert share["labelled"] == (labelled.labels.classes[labelled.codes] == name).sum()
+        assert share["population"] == labelled.counts.n
     assert found["classes"].keys() == {"cat", "dog"}
 
 
@@ -207,7 +217,9 @@ def test_labels_of_anybody():
     scan = open_source({"x": range(300), "rule": labels, "sure": confidence})
     judged = judge_table(scan, truth.tolist(), JudgeOptions(labels=("rule",), confidence="sure"))
     found = truth_of_judged(judged)
-    (bar,) = found["bars"]
+    bar, one_label = found["bars"]
+    assert (one_label["words"], one_label["correct"]) == ("'a' for every row", 60)
+    assert found["sentences"][1].startswith("The labels in column 'rule' are not better than one")
     assert (bar["words"], bar["correct"], bar["n"], found["audited"]) == ("rule", 60, 60, 60)
     assert found["headline"] == f"{percent(bar['low'])} to 100% right"
     assert set(found["classes"]) == {"a"}

@@ -20,6 +20,7 @@ from chary.audit.drawing import (
     sheet_path,
 )
 from chary.audit.figures import (
+    Baseline,
     ClassJudgement,
     Judgement,
     Score,
@@ -31,6 +32,7 @@ from chary.audit.figures import (
     difference,
     judge_labels,
     kappa,
+    one_label_for_all,
     score,
     slice_scores,
 )
@@ -76,6 +78,7 @@ __all__ = [
     "AuditAnswers",
     "AuditFigures",
     "AuditedResult",
+    "Baseline",
     "ClassJudgement",
     "ConfidenceHistogram",
     "DrawPool",
@@ -116,6 +119,7 @@ __all__ = [
     "keep_copy",
     "labels_of_sheet",
     "named_rows",
+    "one_label_for_all",
     "read_audit",
     "read_labels_under_test",
     "read_sheet",

@@ -530,6 +530,80 @@ def compare(
     return Comparison(only_first, only_second, p_value, n_skipped)
 
 
+class Baseline(NamedTuple):
+    """Labels beside one label for all rows: the commonest class of the audit."""
+
+    label: Any  #: the class that most audited rows are of
+    score: Score  #: how often it would be right, if every row had it
+    comparison: Comparison  #: the labels under test, and this one label for all
+    is_better: bool  #: whether the labels are clearly better than any one label for all
+
+
+def one_label_for_all(
+    truth: ArrayLike,
+    labels: ArrayLike,
+    shares: Mapping[Any, Share],
+    *,
+    skipped: ArrayLike | None = None,
+    risk: float = 0.05,
+) -> Baseline | None:
+    """Compare labels with the best that one label for all rows can do.
+
+    Its accuracy is the share of the class, with the limits of that share. Which class is the
+    commonest is not known before the audit. So labels are clearly better only if the exact paired
+    test (``compare``) says so for every class: then the risk of an error is ``risk`` at most.
+
+    Parameters
+    ----------
+    truth, labels, skipped
+        As in ``judge_labels``.
+    shares : mapping of class to Share
+        From ``class_shares``, of the same audit.
+    risk : float, default=0.05
+
+    Returns
+    -------
+    Baseline, or None if no row has an answer
+
+    Examples
+    --------
+    >>> truth, labels = ["fraud"] * 8 + ["fine"] * 32, ["fraud"] * 6 + ["fine"] * 34
+    >>> shares = class_shares(truth, labels, {"fraud": 700, "fine": 4_300})
+    >>> baseline = one_label_for_all(truth, labels, shares)
+    >>> print(baseline.label, baseline.score, baseline.is_better)
+    fine 80.0% (70.1% to 88.2%) True
+    """
+    truth = np.asarray(truth, dtype=object)
+    labels = np.asarray(labels, dtype=object)
+    is_skipped = _mask(skipped, len(labels))
+    if is_skipped.all():
+        return None
+    is_right = ~is_skipped & _equal(truth, labels)
+    comparisons = {}
+    for name in shares:
+        # On a skipped row that has the label already, both are right or both are wrong.
+        matters = is_skipped & ~_equal(labels, name)
+        comparisons[name] = compare(is_right, ~is_skipped & _equal(truth, name), skipped=matters)
+
+    commonest = max(shares, key=lambda name: shares[name].seen)
+    share = shares[commonest]
+    return Baseline(
+        commonest,
+        Score(
+            share.seen,
+            share.n,
+            share.low / share.population,
+            share.high / share.population,
+            share.level,
+        ),
+        comparisons[commonest],
+        is_better=all(
+            comparison.only_first > comparison.only_second and comparison.p_value < risk
+            for comparison in comparisons.values()
+        ),
+    )
+
+
 class Difference(NamedTuple):
     """How much more often one labelling is right than another, on all rows."""
 

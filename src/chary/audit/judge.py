@@ -20,12 +20,14 @@ from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.blind import hidden_columns
 from chary.audit.drawing import DrawnSheet, draw_sheet
 from chary.audit.figures import (
+    Baseline,
     Difference,
     Judgement,
     Score,
     Slice,
     difference,
     judge_labels,
+    one_label_for_all,
     pair_counts,
     promised_score,
     slice_scores,
@@ -67,6 +69,7 @@ class JudgedColumn(NamedTuple):
     n_missing: int  # rows of the table without a label, which count as wrong
     # The accuracy among the rows that have a label; None: no such row was audited.
     labelled: Score | None
+    baseline: Baseline | None  # beside one label for all rows; None: the audit is unfinished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,9 +299,14 @@ def _judge_column(
     # While the audit is unfinished, only the accuracy can be promised.
     if answers.is_unfinished:
         judgement = Judgement(always, classes={}, confusions={}, kappa=None)
+        baseline = None
     else:
         judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
-    return JudgedColumn(cells.name, judgement, always, labels, correct, n_missing, labelled)
+        shares = {name: figures.share for name, figures in judgement.classes.items()}
+        baseline = one_label_for_all(answers.truth, labels, shares, skipped=skipped)
+    return JudgedColumn(
+        cells.name, judgement, always, labels, correct, n_missing, labelled, baseline
+    )
 
 
 def _compare(

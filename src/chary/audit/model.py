@@ -14,7 +14,18 @@ from sklearn.utils import check_consistent_length, indexable
 from chary._arrays import Array, Ints, Mask
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram
 from chary.audit.answers import Audit, AuditAnswers
-from chary.audit.figures import Comparison, Score, balanced_score, class_scores, compare, score
+from chary.audit.figures import (
+    Baseline,
+    Comparison,
+    Score,
+    Share,
+    balanced_score,
+    class_scores,
+    class_shares,
+    compare,
+    one_label_for_all,
+    score,
+)
 from chary.audit.intervals import interval
 from chary.method.estimators import in_blocks_of_rows
 from chary.method.held_out import (
@@ -250,6 +261,10 @@ class AuditFigures(Audit):
     after: Score | None
     balanced: tuple[float, float, float] | None  # its balanced accuracy, with lower and upper limit
     pairs: dict[tuple[str, str], int]  # audited rows by answer and by the final model's label
+    # How many rows of the pool, those without a given label, are of each class; empty: unfinished.
+    shares: dict[str, Share]
+    # The final model beside one label for all rows: approximate. None: the audit is unfinished.
+    baseline: Baseline | None
     comparison: Comparison | None  # self-trained against supervised; None: not compared
     rounds: int  # of self-training in the end
 
@@ -339,6 +354,8 @@ def audit_figures(
         after=None,
         balanced=None,
         pairs={},
+        shares={},
+        baseline=None,
         comparison=comparison,
         rounds=rounds,
     )
@@ -357,12 +374,19 @@ def audit_figures(
     )
     recalls = {name: recall._replace(level=_LEVEL) for name, recall in widened_recalls.items()}
     pairs = Counter(zip(answer_labels.tolist(), predictions.tolist(), strict=True))
+
+    shares = _class_shares(result.unaudited_model, X, unlabelled_rows, answers, n_unlabeled)
+    labels_of_drawn = np.empty(len(answers.drawn), dtype=object)  # (m,)
+    labels_of_drawn[~answers.skipped] = predictions
+    labels_of_drawn[answers.skipped] = prediction_of_skipped
     return replace(
         figures,
         classes=recalls,
         after=result.after_score(answers.n_skipped),
         balanced=balanced_score(recalls, len(labels.classes)),
         pairs=dict(pairs),
+        shares=shares,
+        baseline=one_label_for_all(answers.truth, labels_of_drawn, shares, skipped=answers.skipped),
     )
 
 
@@ -390,6 +414,24 @@ def _predict_skipped(model: Any, X: Array, answers: AuditAnswers) -> tuple[Array
         return np.empty(0, dtype=object), np.empty(0)
     predictions = model.predict(X[rows]).astype(str).astype(object)
     return predictions, confidence_of(model, X[rows])
+
+
+def _class_shares(
+    model: Any, X: Array, unlabelled_rows: Ints, answers: AuditAnswers, n_unlabeled: int
+) -> dict[str, Share]:
+    """Compute how many rows without a given label are of each class.
+
+    The labels of a model that has not seen the answers narrow the intervals. If X is only a part of
+    the table, it is not known how many rows have which label, and none is used.
+    """
+    labels = np.full(len(answers.drawn), None)
+    counts: Counter[str | None] = Counter({None: len(answers.rows) + n_unlabeled})
+    if n_unlabeled == len(unlabelled_rows):
+        pool = np.concatenate([unlabelled_rows, answers.rows])
+        (pool_labels,) = in_blocks_of_rows(lambda block: (model.predict(block),), X, pool)
+        counts = Counter(pool_labels.astype(str).tolist())
+        labels = model.predict(X[answers.drawn]).astype(str).astype(object)
+    return class_shares(answers.truth, labels, counts, skipped=answers.skipped, level=_LEVEL)
 
 
 def _histogram(model: Any, X: Array, rows: Ints) -> ConfidenceHistogram:

@@ -15,6 +15,7 @@ from chary.tables.columns import COLUMN_DEFAULTS, ColumnDefaults
 
 # The rules that can be switched off, in the order in which they are asked.
 RULES = (
+    "leave_out_columns_empty_elsewhere",
     "leave_out_columns_beyond_labels",
     "leave_out_useless_texts",
     "boost_many_labels",
@@ -65,6 +66,18 @@ class Defaults:
     # target; with 1 four, with 0.25 only the slip. By difflib's ratio of 0.75, which answers of
     # audits were compared by before, it is 158 labels of 34 columns, and by 0.8 105 of 24.
     slip_share: float = 0.5
+
+    # ------------------------------------------------ leave_out_columns_empty_elsewhere
+
+    # A column is left out if at most this share of its cells in unlabelled rows is filled, ...
+    # Given a column with a reason in nine of ten labelled rows of the rarest class, leaving it out
+    # gained 5.2 ± 1.5 points of accuracy and 9.6 ± 1.5 of balanced accuracy on 28 draws. If 1 % of
+    # the other rows, all of that class, have a reason, it gained 4.5 ± 1.7 and 6.8 ± 1.8; with 2 %
+    # 3.0 ± 1.5 and 3.3 ± 1.8; with 5 % 0.2 ± 1.4 and -4.5 ± 2.6. Six shares were tried.
+    empty_share: float = 0.01
+    # ... and at least this many times that share of its cells in labelled rows. No other value was
+    # tried; on 438 draws of the 50 tables the rule acts in two, and both gain (0.5 and 6.2 points).
+    times_as_filled: float = 10.0
 
     # ------------------------------------------------ leave_out_columns_beyond_labels
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_array, check_consistent_length
 
 from chary._arrays import Array, Floats, Ints, Mask
 from chary._threads import one_thread, same_warnings
+from chary._words import percent
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.method.held_out import stratified_folds
 from chary.method.labels import Labels
@@ -235,6 +236,9 @@ def diagnose_table(
     labels, target_notes = read_target(table, target, **options.target_reading)
     prepared = prepare(table, target, defaults=DEFAULTS.columns, **options.kinds)
 
+    empty_elsewhere = find_columns_empty_elsewhere(prepared, table, labels.labeled)
+    prepared = prepared.without(notes_on_empty(empty_elsewhere))
+
     progress("Comparing labelled and unlabelled rows")
     diagnosis = compare_rows(prepared, labels, options.seed or 0)
     notes = [*table.notes, *target_notes]
@@ -256,6 +260,70 @@ def prepare(
     preparation = TablePreparation(**kinds).fit(frame, table.frame[target], defaults)
     X, n_missing = preparation.transform_counted(frame)
     return Prepared(X, preparation, n_missing)
+
+
+class FilledShares(NamedTuple):
+    """How many cells of a column are filled."""
+
+    labeled: float  # share of the labelled rows
+    others: float  # share of the other rows
+
+
+def find_columns_empty_elsewhere(
+    prepared: Prepared, table: Table, labeled: Mask, defaults: Defaults = DEFAULTS
+) -> dict[str, FilledShares]:
+    """Find columns that are filled in labelled rows and empty, or nearly so, in the others.
+
+    Such a column, like the reason why a customer left, came with the label. It tells a model what
+    is known already, and the model then takes an empty cell for a label.
+
+    Columns whose kind the user named are used whatever they hold.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    table : Table
+    labeled : array of shape (n,), bool
+        Whether a row has a given label.
+    defaults : Defaults, default=DEFAULTS
+    """
+    preparation = prepared.preparation
+    named = {*preparation.categorical, *preparation.numeric, *preparation.text}
+    n_labeled = int(labeled.sum())
+    n_others = len(labeled) - n_labeled
+    candidates = [column.name for column in preparation.columns_ if column.used]
+    empty_elsewhere = {}
+    for name in candidates:
+        filled = preparation.filled(table.frame[name])
+        n_filled = int(filled[labeled].sum())
+        n_filled_others = int(filled[~labeled].sum())
+        shares = FilledShares(n_filled / max(1, n_labeled), n_filled_others / max(1, n_others))
+        is_empty = shares.others <= min(
+            defaults.empty_share, shares.labeled / defaults.times_as_filled
+        )
+        # The chance of so few filled cells among the other rows, if labels were a random draw.
+        n_all_filled = n_filled + n_filled_others
+        chance = stats.hypergeom.cdf(n_filled_others, len(labeled), n_all_filled, n_others)
+        is_chance = chance >= defaults.significance / len(candidates)
+        if is_empty and not is_chance and name not in named:
+            empty_elsewhere[name] = shares
+
+    # If all columns are such, none would be left.
+    if len(empty_elsewhere) == len(candidates):
+        return {}
+    return empty_elsewhere
+
+
+def notes_on_empty(columns: Mapping[str, FilledShares]) -> dict[str, str]:
+    """Say of each column that is empty elsewhere why it is left out."""
+    notes = {}
+    for name, shares in columns.items():
+        others = percent(shares.others) if shares.others else "none"
+        notes[name] = (
+            f"filled in {percent(shares.labeled)} of the labelled rows and in {others} of the "
+            "others, so it cannot help there"
+        )
+    return notes
 
 
 def compare_rows(

@@ -44,6 +44,7 @@ from chary.labelling.rules import (
     hand_over_to_network,
     lean_to_commonest_class,
     leave_out_columns_beyond_labels,
+    leave_out_columns_empty_elsewhere,
     leave_out_useless_texts,
     predict_out_of_fold,
     rows_to_hold_out,
@@ -131,6 +132,9 @@ def learn(
     seed = options.seed or 0
     target = options.target
     prepared = prepare(table, target, defaults=defaults.columns, **options.kinds)
+    # Before the comparison, as such a column would tell labelled rows from all others.
+    empty = leave_out_columns_empty_elsewhere(prepared, table, given_labels.labeled, defaults)
+    prepared = prepared.without(empty.notes if empty else {})
 
     step("Comparing labelled and unlabelled rows")
     diagnosis = replace(
@@ -141,9 +145,9 @@ def learn(
     compared = prepared.preparation.features()
     diagnosed(DiagnosedTable(table, target, given_labels, prepared, diagnosis, notes))
 
-    # The rules of docs/explanation/defaults.md, in its order.
+    # The rules of docs/explanation/defaults.md, in its order; the first of them is above.
     step("Training")
-    findings: list[Finding | None] = []
+    findings: list[Finding | None] = [empty]
     is_automatic = options.learner == AUTO
     if is_automatic:
         beyond = leave_out_columns_beyond_labels(
@@ -152,7 +156,7 @@ def learn(
         prepared = prepared.without(beyond.notes if beyond else {})
         texts = leave_out_useless_texts(prepared, given_labels, defaults, seed)
         prepared = prepared.without(texts.notes if texts else {})
-        findings = [beyond, texts]
+        findings += [beyond, texts]
     X = prepared.X
     prior = prior_of_part(options.class_prior, given_labels, table.n_rows)
     fitted = fit_learner(

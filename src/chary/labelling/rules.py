@@ -21,7 +21,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from chary._arrays import Array, Ints, Mask
 from chary.labelling.defaults import DEFAULTS, Defaults
-from chary.labelling.diagnose import STRONG, Diagnosis, Prepared, draw_at_most
+from chary.labelling.diagnose import (
+    STRONG,
+    Diagnosis,
+    Prepared,
+    draw_at_most,
+    find_columns_empty_elsewhere,
+    notes_on_empty,
+)
 from chary.labelling.learners import FoldModels, Learner
 from chary.method.estimators import log_of
 from chary.method.held_out import hold_out
@@ -29,6 +36,7 @@ from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, default_members, linear_model
 from chary.method.priors import variation
 from chary.method.self_training import SelfTrainingClassifier
+from chary.tables import Table
 from chary.tables.columns import Texts
 
 
@@ -70,6 +78,23 @@ class HandOver(Finding):
 
 
 # ---------------------------------------------------------------- which columns are learned from
+
+
+def leave_out_columns_empty_elsewhere(
+    prepared: Prepared, table: Table, labeled: Mask, defaults: Defaults = DEFAULTS
+) -> LeftOut | None:
+    """Leave out columns that are filled in labelled rows, and not in the others."""
+    rule = "leave_out_columns_empty_elsewhere"
+    if not defaults.is_on(rule):
+        return None
+    columns = find_columns_empty_elsewhere(prepared, table, labeled, defaults)
+    if not columns:
+        return None
+    figures = {}
+    for name, shares in columns.items():
+        figures[f"filled in labelled rows: {name}"] = shares.labeled
+        figures[f"filled in other rows: {name}"] = shares.others
+    return LeftOut(rule, figures, notes_on_empty(columns))
 
 
 def leave_out_columns_beyond_labels(

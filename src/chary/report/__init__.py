@@ -8,7 +8,7 @@ from chary.report.labels_summary import (
     summarize,
     summarize_diagnosis,
 )
-from chary.report.next_steps import AccuracyBar, Hints, quality, unused_answers
+from chary.report.next_steps import AccuracyBar, Hints, baseline_bar, quality, unused_answers
 from chary.report.page import render_judged, render_page, templates_of
 from chary.report.plain_data import (
     AcceptanceSummary,
@@ -37,6 +37,7 @@ __all__ = [
     "Progress",
     "ScoreSummary",
     "as_data",
+    "baseline_bar",
     "number_grid",
     "quality",
     "render_judged",

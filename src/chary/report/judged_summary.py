@@ -16,6 +16,7 @@ from chary.report.plain_data import (
     VERSIONS,
     AcceptanceSummary,
     AcceptSummary,
+    BaselineSummary,
     ClassShareSummary,
     Headline,
     MatrixSummary,
@@ -23,6 +24,7 @@ from chary.report.plain_data import (
     ScoreSummary,
     accept_summary,
     as_data,
+    baseline_summary,
     class_share,
     headline_of,
     matrix_of,
@@ -80,6 +82,7 @@ class JudgedColumnSummary(Headline):
     always: ScoreSummary  # of all rows: valid at any moment
     promised: ScoreSummary  # of rows with a label, or of all if each has one; in the headline
     coverage: float  # the share of rows with a label
+    baseline: BaselineSummary | None  # one label for all rows; None: the audit is unfinished
     kappa: float | None
     matrix: MatrixSummary | None
     classes: list[JudgedClassSummary]  # the largest first
@@ -241,6 +244,8 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     # Among all rows, a row without a label counts as wrong. So the headline is about the rows with
     # a label, if any was audited.
     promised = column.labelled or of_all_rows
+    baseline = column.baseline
+    subject = f"The labels in column {shown(column.name, 40)}"
     class_names = [str(name) for name in judgement.classes]
     classes = [_class(str(name), figures) for name, figures in judgement.classes.items()]
     return {
@@ -250,6 +255,7 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         "always": as_data(column.always),
         "promised": as_data(promised),
         "coverage": (result.population - column.n_missing) / result.population,
+        "baseline": None if baseline is None else baseline_summary(baseline, subject),
         **headline_of(promised.low, promised.high),
         "kappa": judgement.kappa,
         "matrix": matrix_of(_count_pairs(judgement), class_names),

@@ -18,12 +18,16 @@ from chary.report.plain_data import (
     VERSIONS,
     AcceptanceSummary,
     AcceptSummary,
+    BaselineSummary,
+    ClassShareSummary,
     MatrixSummary,
     Note,
     ScoreSummary,
     Tone,
     accept_summary,
     as_data,
+    baseline_summary,
+    class_share,
     matrix_of,
 )
 from chary.tables.cells import cell_words
@@ -145,6 +149,8 @@ class AuditSummary(TypedDict):
     notes: list[Note]
     before: ScoreSummary  # of the model that did not learn from the audit: exact
     after: ScoreSummary | None  # of the model that learned from the audit: approximate
+    baseline: BaselineSummary | None  # one label for all the other rows; None: unfinished
+    shares: list[ClassShareSummary]  # rows of each class, the largest first; empty: unfinished
     classes: dict[str, ScoreSummary]
     balanced: tuple[float, float, float] | None  # balanced accuracy and its limits
     matrix: MatrixSummary | None
@@ -462,11 +468,35 @@ def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
         "notes": [{"text": text, "warning": text in answers.warnings} for text in audit.notes],
         "before": as_data(audit.accuracy),
         "after": as_data(audit.after),
+        "baseline": None if audit.baseline is None else baseline_summary(audit.baseline),
+        "shares": _class_shares(result),
         "classes": as_data(audit.classes),
         "balanced": audit.balanced,
         "matrix": matrix_of(audit.pairs, class_names),
         "accept": as_data(audit.acceptances),
     }
+
+
+def _class_shares(result: LabeledTable) -> list[ClassShareSummary]:
+    """Say how many rows of the table are of each class, given labels included."""
+    audit = result.audit
+    if audit is None:
+        return []
+    given_counts = result.diagnosis.class_counts
+    labelled_counts = result.counts.labels.sum(axis=0).tolist()
+    shares = []
+    for name, labelled in zip(result.labels.classes.tolist(), labelled_counts, strict=True):
+        if name not in audit.shares:
+            continue
+        share = audit.shares[name]
+        of_table = share._replace(
+            low=share.low + given_counts.get(name, 0),
+            high=share.high + given_counts.get(name, 0),
+            labelled=labelled,
+            population=result.counts.n,
+        )
+        shares.append(class_share(name, of_table))
+    return sorted(shares, key=lambda figures: -figures["labelled"])
 
 
 def _accept(result: LabeledTable) -> AcceptSummary | None:

@@ -19,7 +19,13 @@ from chary.report.labels_summary import (
     LabelsSummary,
     SlipSummary,
 )
-from chary.report.plain_data import AcceptanceSummary, Headline, ScoreSummary, headline_of
+from chary.report.plain_data import (
+    AcceptanceSummary,
+    BaselineSummary,
+    Headline,
+    ScoreSummary,
+    headline_of,
+)
 from chary.tables.cells import CODE_WORDS
 
 # Results on real tables whose labels were from one group of rows, or chosen by a column; a test
@@ -37,6 +43,7 @@ _PRIOR_HELPS = (
 _N_SLIPS = 5  # labels that may be slips, of one hint
 
 _HALVING = "halving their width takes about four times as many rows"
+NARROWER = f"To narrow the intervals, label more random rows: {_HALVING}."
 
 
 class Hints(NamedTuple):
@@ -155,13 +162,24 @@ def quality(summary: LabelsSummary) -> Quality:
     if audit["after"] is not None:
         bars.append({"words": "These labels", **audit["after"], "mark": promised})
     bars.append({"words": "Without the audit's answers", **audit["before"], "mark": promised})
+    baseline = audit["baseline"]
+    if baseline is not None:
+        bars.append(baseline_bar(baseline))
 
     sentence = _bars_sentence(audit)
+    if baseline is not None:
+        sentence = f"{baseline['sentence']} {sentence}"
     if promised is not None:
         sentence += (
             f" Your own labels promised {percent(promised)} (blue mark), which is not an estimate."
         )
     return {**headline_of(bars[0]["low"], bars[0]["high"]), "sentence": sentence, "bars": bars}
+
+
+def baseline_bar(baseline: BaselineSummary) -> AccuracyBar:
+    """Draw one label for all rows beside the labels."""
+    words = f"{shown(baseline['label'], 40)} for every row"
+    return {"words": words, **baseline["accuracy"], "mark": None}
 
 
 def _quality_without_audit(audit_size: int) -> Quality:

@@ -10,6 +10,7 @@ from chary._words import number, percent, visible
 from chary.report.judged_summary import JudgedSummary
 from chary.report.labels_summary import LabelsSummary
 from chary.report.next_steps import (
+    NARROWER,
     Hints,
     aim_question,
     judged_steps,
@@ -47,6 +48,7 @@ def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
         quality=quality(summary),
         steps=next_steps(summary, hints),
         advice=prior_advice(summary["diagnosis"], hints, told=summary["class_prior"]["told"]),
+        narrower=NARROWER,
         slips=slip_hint(summary["diagnosis"]["slips"], hints),
         question=aim_question(hints, summary["aim"]["name"]),
     )

@@ -14,8 +14,8 @@ import numpy as np
 import sklearn
 
 from chary import __version__
-from chary._words import counted, finite, percent
-from chary.audit import Acceptance, Score, Share, smallest_audit
+from chary._words import counted, finite, percent, shown
+from chary.audit import Acceptance, Baseline, Score, Share, smallest_audit
 from chary.audit.answers import Audit
 from chary.tables.table import ACCEPT
 
@@ -27,6 +27,7 @@ VERSIONS = {
     "Python": platform.python_version(),
 }
 
+BaselineOutcome = Literal["better", "not shown", "not better"]
 Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
 _MOST_IN_MATRIX = 15  # labels; with more, no matrix is shown
@@ -59,6 +60,16 @@ class ClassShareSummary(TypedDict):
     # at most. Below 0: fewer rows carry it.
     off_low: float
     off_high: float
+
+
+class BaselineSummary(TypedDict):
+    """One label for all rows: the commonest class of the audit, beside the labels."""
+
+    label: str
+    accuracy: ScoreSummary  # if every row had this label
+    outcome: BaselineOutcome  # are the labels better?
+    p_value: float  # of the exact paired test that both are right equally often
+    sentence: str
 
 
 class AcceptanceSummary(TypedDict):
@@ -153,6 +164,43 @@ def class_share(name: str, share: Share) -> ClassShareSummary:
         "off": off,
         "off_low": off_low,
         "off_high": off_high,
+    }
+
+
+def baseline_summary(baseline: Baseline, subject: str = "These labels") -> BaselineSummary:
+    """Say whether labels are better than one label for all rows.
+
+    ``subject`` is what the sentence calls the labels.
+    """
+    comparison = baseline.comparison
+    score = baseline.score
+    outcome: BaselineOutcome
+    if baseline.is_better:
+        outcome = "better"
+        sentence = f"{subject} are better than one label for all rows"
+    elif comparison.only_first > comparison.only_second:
+        outcome = "not shown"
+        sentence = (
+            f"{subject} are not clearly better than one label for all rows: they are right on "
+            f"{comparison.only_first - comparison.only_second} more of the {score.n} audited rows, "
+            "which may be chance"
+        )
+    else:
+        outcome = "not better"
+        sentence = (
+            f"{subject} are not better than one label for all rows, though they may find rarer "
+            "classes"
+        )
+    rest = (
+        f"{shown(str(baseline.label), 40)} for every row would be right in {percent(score.low)} to "
+        f"{percent(score.high)}"
+    )
+    return {
+        "label": str(baseline.label),
+        "accuracy": as_data(score),
+        "outcome": outcome,
+        "p_value": comparison.p_value,
+        "sentence": f"{sentence}; {rest}.",
     }
 
 

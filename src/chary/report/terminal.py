@@ -29,6 +29,7 @@ from chary.report.labels_summary import (
     SettingsSummary,
 )
 from chary.report.next_steps import (
+    NARROWER,
     Hints,
     NextStep,
     aim_question,
@@ -207,7 +208,16 @@ def _show_audit(
     if aim != ACCURACY and audit["balanced"]:
         share, low, high = audit["balanced"]
         grid.add_row("  the mean over classes", f"{share:.1%}", f"{low:.1%} to {high:.1%}", kind)
+    baseline = audit["baseline"]
+    if baseline is not None:
+        one_label = f"{shown(baseline['label'], 20)} for every row"
+        grid.add_row(Text(one_label), *_share_and_interval(baseline["accuracy"]), "for comparison")
     console.print(grid)
+    if baseline is not None:
+        _show_paragraph(console, baseline["sentence"])
+    if audit["shares"]:
+        console.print(class_share_grid(audit["shares"]))
+        _show_line(console, NARROWER)
     _show_audit_notes(console, audit["notes"])
 
 
@@ -232,6 +242,8 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
         if column["classes"]:
             console.print(class_share_grid(column["classes"]))
             console.print(_judged_classes(column["classes"]))
+        if column["baseline"] is not None:
+            _show_line(console, column["baseline"]["sentence"])
         if column["rates"] is not None:
             _show_line(console, column["rates"]["sentence"])
         _show_confusions(console, column["confusions"])

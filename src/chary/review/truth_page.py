@@ -15,6 +15,7 @@ from chary.report import (
     Note,
     ScoreSummary,
     as_data,
+    baseline_bar,
     quality,
     summarize,
     summarize_judged,
@@ -129,7 +130,7 @@ def truth_of_labels(result: LabeledTable) -> TruthFigures:
         "audited": audit["before"]["n"],
         "classes": audit["classes"],
         "matrix": audit["matrix"],
-        "shares": [],
+        "shares": audit["shares"],
         "notes": audit["notes"],
     }
 
@@ -142,6 +143,8 @@ def truth_of_judged(result: JudgedTable) -> TruthFigures:
     bars: list[AccuracyBar] = [
         {"words": column["name"], **column["promised"], "mark": None} for column in columns
     ]
+    if first["baseline"] is not None:
+        bars.append(baseline_bar(first["baseline"]))
     recalls: dict[str, ScoreSummary] = {}
     for figures in first["classes"]:
         if figures["recall"] is not None:
@@ -152,6 +155,7 @@ def truth_of_judged(result: JudgedTable) -> TruthFigures:
         "bars": bars,
         "sentences": [
             *(column["sentence"] for column in columns),
+            *(column["baseline"]["sentence"] for column in columns if column["baseline"]),
             *(pair["sentence"] for pair in summary["pairs"]),
         ],
         "audited": summary["audited"],

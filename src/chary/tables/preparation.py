@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from chary._arrays import Array, Mask
 from chary._words import Parameter, shown
-from chary.tables.cells import filled_cells, settings_for, without_codes
+from chary.tables.cells import filled_cells, missing_cells, settings_for, without_codes
 from chary.tables.columns import COLUMN_DEFAULTS, Column, ColumnDefaults, find_column, kind_of
 from chary.tables.columns.kind import DROPPED, NUMBER, Kind, unified
 from chary.tables.frames import from_dataframe
@@ -379,6 +379,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             for name in getattr(self, kind):
                 forced[name] = kind
         return forced
+
+    def filled(self, cells: pl.Series) -> Mask:
+        """Tell which cells of a column hold something; codes for missing values hold nothing."""
+        codes = settings_for(cells.name, self.missing)
+        return ~missing_cells(without_codes(cells, codes)).to_numpy()
 
     def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Empty the cells that hold a code for a missing value."""
