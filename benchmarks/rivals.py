@@ -114,7 +114,7 @@ def catboost(draw: Draw) -> Answer:
     from catboost import CatBoostClassifier
 
     numbers, groups = by_hand(draw.frame)
-    frame = numbers.hstack(groups).to_pandas()
+    frame = pl.DataFrame([*numbers, *groups]).to_pandas()
     settings = {"thread_count": 1, "verbose": 0, "allow_writing_files": False}
     model = CatBoostClassifier(iterations=300, random_seed=draw.seed, **settings)
     model.fit(frame[: len(draw.y)], draw.y, cat_features=groups.columns)
@@ -128,12 +128,11 @@ def logistic(draw: Draw) -> Answer:
     for column in groups:
         frequent = column.value_counts(sort=True).head(MOST_CATEGORIES)[column.name]
         marks.append((column.to_numpy()[:, None] == frequent.to_numpy()[None]).astype(float))
-    impute = make_pipeline(
-        SimpleImputer(add_indicator=True, keep_empty_features=True), StandardScaler()
-    )
-    X = np.column_stack(
-        [impute.fit_transform(numbers.to_numpy().reshape(draw.frame.height, -1)), *marks]
-    )
+    scaled = []
+    if numbers.width > 0:
+        impute = SimpleImputer(add_indicator=True, keep_empty_features=True)
+        scaled = [make_pipeline(impute, StandardScaler()).fit_transform(numbers.to_numpy())]
+    X = np.column_stack([*scaled, *marks])
     model = LogisticRegression(max_iter=1000).fit(X[: len(draw.y)], draw.y)
     return _answer(model, X[len(draw.y) :])
 

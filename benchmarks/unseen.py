@@ -406,13 +406,14 @@ def show(figures: dict[str, dict[str, dict[str, float]]], measure: str = "accura
         cells = "".join(f"{share:18.1%}" for share in shares)
         print(f"  {method}".ljust(24) + cells + f"{every:18.1%} of all")
 
-    print("\nchary - median rival, mean of the draws of a table")
+    title = "\nchary - median rival, mean of the draws of a table"
+    print(title.ljust(52) + "".join(way.rjust(10) for way in WAYS))
     for table in dict.fromkeys(name.split()[2] for name in complete):
         cells = []
         for names in ways.values():
             leads = [_ahead(complete[name], "median rival") for name in names if table in name]
-            cells.append(f"{np.mean(leads):+18.1f}" if leads else "-".rjust(18))
-        print(f"  {table}".ljust(44) + "".join(cells)[20:])
+            cells.append(f"{np.mean(leads):+10.1f}" if leads else "-".rjust(10))
+        print(f"  {table}".ljust(51) + "".join(cells))
 
 
 def _ahead(of_draw: dict[str, float], rival: str) -> float:

@@ -1,6 +1,6 @@
-"""Runs two tutorials, a CSV and labels of an LLM, and draws their reports into docs/figures.
+"""Runs two tutorials, a CSV and labels of an LLM, and draws their reports, light and dark.
 
-python docs/figures/reports.py    # needs Chromium and Playwright
+python docs/figures/reports.py    # needs Chromium and Playwright; writes into docs/figures
 """
 
 import os
@@ -18,8 +18,8 @@ ROOT = HERE.parents[1]
 browsing = runpy.run_path(str(ROOT / "tests/review/browsing.py"))
 # Of each page: the report it ends with, the picture, and how much of the report is shown.
 PAGES = {
-    "csv": ("customers.report.html", "report.png", 612),
-    "llm-labels": ("tumours.judged.html", "judge-report.png", 1000),
+    "csv": ("customers.report.html", "report", 498),
+    "llm-labels": ("tumours.judged.html", "judge-report", 1000),
 }
 
 
@@ -29,9 +29,11 @@ def main() -> None:
         invented_customers().write_csv("customers.csv")
         for page, (report, picture, height) in PAGES.items():
             follow((ROOT / f"docs/tutorials/{page}.md").read_text())
-            shown = browser.new_page(viewport={"width": 1000, "height": height})
-            shown.goto((Path(folder) / report).as_uri())
-            shown.screenshot(path=HERE / picture)
+            for scheme in ("light", "dark"):
+                size = {"width": 1000, "height": height}
+                shown = browser.new_page(viewport=size, color_scheme=scheme)
+                shown.goto((Path(folder) / report).as_uri())
+                shown.screenshot(path=HERE / f"{picture}-{scheme}.png")
         os.chdir(ROOT)
 
 
