@@ -23,7 +23,7 @@ from chary._threads import refuse_after_fork, same_warnings
 from chary._words import shown
 from chary.audit.drawing import draw_sheet, keep_copy, refuse_to_lose_answers
 from chary.audit.judge import JudgedTable, draw_to_judge, judge_table
-from chary.audit.sheet import unlabelled_rows
+from chary.audit.sheet import is_workbook, unlabelled_rows
 from chary.labelling import (
     Diagnosis,
     Explainer,
@@ -350,7 +350,7 @@ def draw_rows(
     sheet: str | None = None,
     header_row: int | None = None,
 ) -> None:
-    """Write a sheet (CSV) of k random rows without their labels, for a person to label.
+    """Write a sheet (CSV, or .xlsx) of k random rows without their labels, for a person to label.
 
     Fill in its column ``chary_truth``, then pass its path as ``audit`` to ``judge``. If there is a
     smaller sheet of the table already, rows are added to it and its answers stay.
@@ -764,7 +764,7 @@ class Result(_Reported):
         force: bool = False,
         discard_answers: bool = False,
     ) -> None:
-        """Write a sheet (CSV) of k random unlabelled rows to label.
+        """Write a sheet (CSV, or .xlsx) of k random unlabelled rows to label.
 
         Fill in its target column, then pass its path as ``audit`` to ``label``, with the same
         table. If there is a smaller sheet of the same table and seed already, rows are added to it
@@ -801,7 +801,7 @@ class Result(_Reported):
     def rows_to_check(
         self, path: GivenPath, *, force: bool = False, discard_answers: bool = False
     ) -> None:
-        """Write a sheet (CSV) of the most doubtful rows, to be checked one by one.
+        """Write a sheet (CSV, or .xlsx) of the most doubtful rows, to be checked one by one.
 
         Fill in its target column, then pass its path as ``checked`` to ``label``: the model learns
         from the labels. No accuracy is computed from them, as the rows were not drawn at random.
@@ -810,7 +810,7 @@ class Result(_Reported):
         """
         target = self.details.target
         stream = BytesIO()
-        write_rows_to_check(self.details, stream)
+        write_rows_to_check(self.details, stream, as_workbook=is_workbook(path))
 
         with sole_writer(path):
             if not discard_answers:

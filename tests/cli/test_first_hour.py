@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import polars as pl
 import pytest
 
+from chary.audit import named_rows
 from chary.options import ReviewOptions
 from chary.review.workbench import begin
 from chary.tables import open_source, read_table
@@ -26,6 +27,9 @@ def filled(path, column, answer):
     """A sheet as a spreadsheet saves it, with answers."""
     table = read_table(path)
     frame = table.frame.with_columns(pl.Series(column, answer(table.frame.height)))
+    if table.format == "xlsx":
+        frame.write_excel(path)
+        return
     data = frame.write_csv(separator=table.delimiter).encode()
     path.write_bytes(b"\xef\xbb\xbf" * table.bom + data)
 
@@ -48,12 +52,15 @@ def test_a_file_as_people_have_it_goes_through_every_command(tmp_path, run, keys
         assert (code, f"--unlabeled {told[1]}" in err) == (1, True)
     assert said in done("diagnose", path, *how)
     done("audit", "draw", path, *how, *quick, "-k", "10")
-    sheet = tmp_path / f"{path.stem}.audit.csv"
+    # The sheet of a workbook is a workbook: Excel may open a CSV as one garbled column.
+    ending = "xlsx" if made is catalogue else "csv"
+    sheet = tmp_path / f"{path.stem}.audit.{ending}"
     classes = [a_class, {"Rechnung": "Technik", "tool": "toy", "2": "1"}[a_class]]
     filled(sheet, target, lambda n: [classes[i % 2] for i in range(n)])
     keys(["q"])
     assert "chary label" in done("audit", "fill", sheet)
-    done("label", path, *how, *quick, "--audit", sheet)
+    done("label", path, *how, *quick, "--audit", sheet, "--check-sheet")
+    assert named_rows(read_table(tmp_path / f"{path.stem}.check.{ending}"))
     labelled = tmp_path / f"{path.stem}.labeled{path.suffix}"
     before, after = read_table(path).frame, open_source(labelled, reserved=()).read().frame
     assert after.columns[: before.width] == before.columns
@@ -68,7 +75,7 @@ def test_a_file_as_people_have_it_goes_through_every_command(tmp_path, run, keys
         == before.height
     )
     done("judge", "draw", labelled, "--labels", "chary_label", "-k", "10")
-    judge = tmp_path / f"{labelled.stem}.judge.csv"
+    judge = tmp_path / f"{labelled.stem}.judge.{ending}"
     filled(judge, "chary_truth", lambda n: [a_class] * n)
     assert "%" in done("judge", labelled, "--labels", "chary_label", "--audit", judge)
     bench = begin(

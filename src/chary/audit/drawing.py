@@ -20,6 +20,7 @@ from chary.audit.sheet import (
     DrawPool,
     column_texts,
     enlarge_sheet,
+    is_workbook,
     read_sheet,
     sheet_rows,
     write_sheet,
@@ -87,8 +88,12 @@ def draw(labeled: ArrayLike, k: int, random_state: Any = None) -> Ints:
 
 
 def sheet_path(table: Table, folder: Path, kind: str) -> Path:
-    """Name the sheet of a table: ``t.audit.csv``, ``t.judge.csv`` or ``t.check.csv``."""
-    return folder / f"{table.stem}.{kind}.csv"
+    """Name the sheet of a table: ``t.audit.csv``, ``t.judge.csv`` or ``t.check.csv``.
+
+    The sheet of a workbook is a workbook, such as ``t.audit.xlsx``.
+    """
+    ending = "xlsx" if table.format == "xlsx" else "csv"
+    return folder / f"{table.stem}.{kind}.{ending}"
 
 
 class SheetBeside(NamedTuple):
@@ -175,7 +180,7 @@ def draw_sheet(
         copy = keep_copy(path, target)
         pool = pool._replace(origin=pool.origin._replace(seed=seed))
         with atomic_write(path, overwrite=draw_anew) as stream:
-            write_sheet(pool, rows, stream)
+            write_sheet(pool, rows, stream, as_workbook=is_workbook(path))
     return DrawnSheet(k, k, 0, enlarged=False, copy=copy)
 
 

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -104,13 +105,37 @@ def unlabelled_rows(
     return DrawPool(table, origin, cells_of(table, target, source), closed)
 
 
-def write_sheet(pool: DrawPool, rows: Array, file: BinaryIO, guesses: Guesses = None) -> None:
+def is_workbook(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a sheet of this name is an Excel workbook; otherwise it is a CSV."""
+    return Path(path).suffix.lower() == ".xlsx"
+
+
+def write_sheet(
+    pool: DrawPool,
+    rows: Array,
+    file: BinaryIO,
+    guesses: Guesses = None,
+    *,
+    as_workbook: bool = False,
+) -> None:
     """Write a sheet of rows with an empty target column.
 
-    ``rows`` are row numbers in the order to label them; ``guesses`` are columns with a model's
-    opinion, which sways a person who sees it.
+    Parameters
+    ----------
+    pool : DrawPool
+    rows : array of int
+        Row numbers in the order to label them.
+    file : binary file
+    guesses : mapping, default=None
+        Columns with a model's opinion, which sways a person who sees it.
+    as_workbook : bool, default=False
+        Whether to write an Excel workbook instead of a CSV.
     """
     frame = _fresh_rows(pool.origin, pool.cells, rows, first=1, guesses=guesses)
+    if as_workbook:
+        write_table(Table(frame, pool.table.name, format="xlsx"), {}, file)
+        return
+    frame = guarded(frame)
     # Spreadsheets open a .csv only if it is delimited by a comma or a semicolon.
     delimiter = pool.table.delimiter
     if delimiter not in (",", ";"):
@@ -145,6 +170,8 @@ def enlarge_sheet(
     frame = sheet.frame.cast(pl.String)
     if len(new):
         new_rows = _fresh_rows(origin, cells, new, first=n_before + 1, guesses=guesses)
+        if sheet.format == "csv":
+            new_rows = guarded(new_rows)
         # The sheet may lack columns of the new rows, which a person removed: they stay away.
         frame = pl.concat([frame, new_rows], how="diagonal").select(frame.columns)
     write_table(replace(sheet, frame=frame), {}, file)
@@ -181,7 +208,7 @@ def _fresh_rows(
     ]
     for name, values in (guesses or {}).items():
         columns.append(pl.Series(name, values).cast(pl.String))
-    return guarded(pl.DataFrame([*columns, *row_cells, origin_cells(origin, places)]))
+    return pl.DataFrame([*columns, *row_cells, origin_cells(origin, places)])
 
 
 def _token(place: int, n_drawn: int, number: int, checksum: str, chosen: str) -> str:

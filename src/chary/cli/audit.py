@@ -48,7 +48,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
-    # --format is for the table that the next command writes; a sheet is always a CSV.
+    # --format is for the table that the next command writes, and decides the kind of sheet.
     opened = console.open_table(file, replace(options, format=None))
     target = options.target
     source = None
@@ -65,7 +65,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
 
     labels = target_labels(table, target, **options.target_reading)
     pool = unlabelled_rows(table, target, labels, source=source, **options.for_sheet)
-    path = sheet_path(table, options.folder(table.folder), "audit")
+    path = sheet_path(table.written_as(options.format), options.folder(table.folder), "audit")
     # Not a refusal to overwrite: ``draw_sheet`` itself enlarges or refuses an existing sheet.
     console.require_free([path], force=True)
     make_folders([path])

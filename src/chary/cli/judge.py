@@ -82,9 +82,11 @@ def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
             "--audit."
         )
     from chary._files import make_folders
+    from chary.audit import sheet_path
     from chary.audit.judge import draw_to_judge
 
-    path = options.folder(scan.table.folder) / f"{scan.table.stem}.judge.csv"
+    table = scan.table.written_as(options.format)
+    path = sheet_path(table, options.folder(table.folder), "judge")
     console.require_free([path], force=True)
     make_folders([path])
     drawn, classes = draw_to_judge(scan, path, options, options.k)

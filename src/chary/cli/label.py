@@ -76,6 +76,7 @@ class Labelled(NamedTuple):
 
 def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labelled:
     """Read and label a table, and write the files; a table beyond memory in parts."""
+    from chary.audit import is_workbook
     from chary.audit.drawing import keep_copy, sheet_beside
     from chary.labelling import label_table, write_rows_to_check
     from chary.model_file import model_bytes
@@ -112,7 +113,8 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
             page = render_page(summary, hints)
             report.write(page.encode("utf-8", "backslashreplace"))
             for stream in to_check:
-                write_rows_to_check(result, stream)
+                as_workbook = is_workbook(paths["to check"])
+                write_rows_to_check(result, stream, as_workbook=as_workbook)
 
             # The sheet may have been answered meanwhile.
             _refuse_to_lose_answers(check_path, options)
@@ -123,15 +125,18 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
 
 def _output_paths(table: Table, options: LabelOptions) -> dict[str, Path]:
     """Name the files to write by their kind."""
+    from chary.audit import sheet_path
+
     endings = {
         "labeled": f"labeled{table.suffix}",
         "model": "model.chary",
         "report": "report.html",
     }
-    if options.check_sheet:
-        endings["to check"] = "check.csv"
     folder = options.folder(table.folder)
-    return {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
+    paths = {kind: folder / f"{table.stem}.{ending}" for kind, ending in endings.items()}
+    if options.check_sheet:
+        paths["to check"] = sheet_path(table, folder, "check")
+    return paths
 
 
 def _refuse_unknown_columns(table: Table, options: DiagnoseOptions) -> None:

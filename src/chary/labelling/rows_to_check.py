@@ -89,7 +89,7 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
     return places[order[: defaults.max_suspects]]
 
 
-def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
+def write_rows_to_check(result: LabeledTable, file: BinaryIO, *, as_workbook: bool = False) -> None:
     """Write a sheet of the rows to check, with their new labels as guesses.
 
     The answers become given labels, not an audit: the rows were not drawn at random, so no accuracy
@@ -100,4 +100,4 @@ def write_rows_to_check(result: LabeledTable, file: BinaryIO) -> None:
     pool = unlabelled_rows(
         result.table, result.target, result.labels, **result.options.for_sheet, chosen=DOUBT
     )
-    write_sheet(pool, result.table.numbers(rows), file, {GUESS: labels})
+    write_sheet(pool, result.table.numbers(rows), file, {GUESS: labels}, as_workbook=as_workbook)

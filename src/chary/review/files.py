@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypedDict
 
 from chary._files import atomic_writes
+from chary.audit import sheet_path
 from chary.tables import Table, state_of
 
 Writers = dict[str, Callable[[BinaryIO], object]]  # by kind of output
@@ -34,10 +35,15 @@ class FileStatus(TypedDict):
 
 def paths_of(table: Table, judged: bool) -> Paths:
     """Name the files of a table."""
-    names = ["audit.csv", "check.csv", f"labeled{table.suffix}", "model.chary", "report.html"]
+    kind = "judge" if judged else "audit"
+    names = [f"labeled{table.suffix}", "model.chary", "report.html"]
     if judged:
-        names = ["judge.csv", "check.csv", f"judged{table.suffix}", "model.chary", "judged.html"]
-    return Paths(*(table.folder / f"{table.stem}.{name}" for name in names))
+        names = [f"judged{table.suffix}", "model.chary", "judged.html"]
+    return Paths(
+        sheet_path(table, table.folder, kind),
+        sheet_path(table, table.folder, "check"),
+        *(table.folder / f"{table.stem}.{name}" for name in names),
+    )
 
 
 class Outputs:

@@ -25,6 +25,7 @@ from chary.audit import (
     draw_to_judge,
     enlarge_sheet,
     hidden_columns,
+    is_workbook,
     judge_table,
     labels_of_sheet,
     read_labels_under_test,
@@ -220,7 +221,8 @@ class LabelJob(_Job):
         guesses = {GUESS: pl.Series([guess])}
         if filling is None:
             with atomic_write(path) as stream:
-                write_sheet(self._draw_pool(DOUBT), rows, stream, guesses)
+                as_workbook = is_workbook(path)
+                write_sheet(self._draw_pool(DOUBT), rows, stream, guesses, as_workbook=as_workbook)
             return
         with atomic_rewrite(path) as stream:
             enlarge_sheet(filling.sheet, filling.origin, self.cells, rows, stream, guesses)

@@ -160,6 +160,8 @@ class Table:
     notes: tuple[str, ...] = ()  #: what a person should know of how it was read, a sentence each
     taken: Taken | None = None  #: which rows of the file these are; None: all
     blank: BlankRows | None = None  #: rows that were left out of ``frame``
+    #: Columns of text in which cells such as 2024-01-31 are dates of a workbook, and stay dates.
+    dated: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.format:

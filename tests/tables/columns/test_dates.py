@@ -133,7 +133,7 @@ def test_dates_become_year_month_weekday_and_days():
         ("dmy", ["31.01.2024", "01/31/2024"], [1], "dates such as 31.01.2024"),
         ("mdy", ["01/31/2024", "31/01/2024"], [1], "dates such as 01/31/2024"),
         ("", [20240131], [0], "dates such as 2024-01-31"),
-        ("dby", ["31 Jan 2024", "2024-01-31"], [1], "dates such as 31 Jan 2024"),
+        ("dby", ["31 Jan 2024", "01/31/2024"], [1], "dates such as 31 Jan 2024"),
         (
             "ymd time",
             ["2024-01-31 10:30", "2024-01-31", "2024-01-31 10:30Z"],
@@ -293,6 +293,23 @@ def test_of_a_hundred_cells_two_may_be_something_else():
 def test_months_in_french():
     found = _read_moments(pl.Series(["1 juin 2024", "2 juillet 2024", "3 juil. 2024"]), "dby").days
     assert found.to_list() == [dt.date(2024, 6, 1), dt.date(2024, 7, 2), dt.date(2024, 7, 3)]
+
+
+def test_months_in_polish_and_greek_of_up_to_twelve_letters():
+    cells = ["3 października 2024", "4 Σεπτεμβρίου 2024", "5 Ιουλίου 2024", "6 Ιούνιος 2024"]
+    days = _read_moments(pl.Series(cells), "dby").days
+    assert [(day.day, day.month) for day in days] == [(3, 10), (4, 9), (5, 7), (6, 6)]
+    column = find_column(pl.Series("d", [f"{day} października 2023" for day in range(1, 29)]))
+    assert column.kind == "date"
+
+
+@pytest.mark.parametrize("other", ["31.01.2024", "31 Jan 2024", "31.01.24", "01/31/2024"])
+def test_dates_that_begin_with_the_year_may_stand_among_others(other):
+    cells = pl.Series("d", [*(f"2024-02-{day:02d}" for day in range(1, 21)), other] * 5)
+    column = find_column(cells)
+    assert (column.kind, column.missing) == ("date", False)
+    days = _read_moments(cells, column.form).days
+    assert days[[0, 20]].to_list() == [dt.date(2024, 2, 1), dt.date(2024, 1, 31)]
 
 
 def test_hours_minutes_and_seconds():

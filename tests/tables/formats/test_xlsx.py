@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import polars as pl
 import pytest
 
-from chary.tables import read_table
+from chary.tables import TablePreparation, read_table
 from chary.tables.formats import FORMATS, write_table
 from chary.tables.formats.base import Reading
 from chary.tables.formats.files import File
@@ -106,6 +106,32 @@ def test_columns_of_several_types_are_text_and_said():
         "Column 'zip' of t.xlsx mixes several types: it is read and written as text.",
         "Column 'y' of t.xlsx mixes several types: it is read and written as text.",
     )
+
+
+@needs_excel
+def test_real_dates_beside_typed_ones_are_both_read_and_stay_what_they_are():
+    typed = [f"{day:02d}.02.2024" for day in range(1, 11)]
+    real = [dt.date(2024, 1, day) for day in range(1, 21)]
+    moments = [dt.datetime(2024, 1, day, 10, 30) for day in range(1, 31)]
+    columns = {"day": [*real, *typed], "moment": [*moments[:-1], "unknown"]}
+    import xlsxwriter
+
+    buffer = io.BytesIO()
+    options = {"in_memory": True, "default_date_format": "dd.mm.yyyy"}
+    with xlsxwriter.Workbook(buffer, options) as book:
+        sheet = book.add_worksheet()
+        for j, (name, values) in enumerate(columns.items()):
+            sheet.write_column(0, j, [name, *values])
+    for _ in range(2):  # as it was typed, and as chary wrote it
+        table = FORMATS["xlsx"].read(File("t.xlsx", data=buffer.getvalue()), Reading())
+        assert table.frame["day"].to_list() == [*map(str, real), *typed]
+        assert table.frame["moment"][[0, -1]].to_list() == ["2024-01-01 10:30:00", "unknown"]
+        assert table.notes[0] == (
+            "Column 'day' of t.xlsx mixes dates and text: both are read, and dates stay dates."
+        )
+        assert TablePreparation().fit(table.frame).columns_[0].kind == "date"
+        buffer = io.BytesIO()
+        write_table(table, {}, buffer)
 
 
 @needs_excel

@@ -31,7 +31,8 @@ _TIME = (
 _ZONE = r"(?: ?(?:[Zz]|[A-Z]{3,5}|(?:UTC|GMT)?[+-]\d{2}(?::?\d{2})?))?"
 # What may follow the date in a cell: a time of day with its zone.
 _LATER = rf"(?:(?:T| ?, ?| at | )(?:{_TIME}{_ZONE}))?$"
-_WORD = r"(?P<m>\p{L}{3,10})\.?"
+# Months have up to eleven letters: październik, Σεπτέμβριος, Ιανουαρίου.
+_WORD = r"(?P<m>\p{L}{3,12})\.?"
 _DAY_OF_WEEK = r"^(?:\p{L}{2,10}\.?,? )?"
 _NTH = r"(?:st|nd|rd|th|\.)?"
 # For each order of day, month and year: a pattern with the groups y, m and d, and an example.
@@ -54,20 +55,22 @@ _ORDERS = {
     "mdy2": (rf"^(?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}})[-/](?P<y>\d{{2}}){_LATER}", "01/31/24"),
     "ymd2": (rf"^(?P<y>\d{{2}})[-/](?P<m>\d{{1,2}})[-/](?P<d>\d{{1,2}}){_LATER}", "24-01-31"),
 }
-# First letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch.
+_ISO, _ = _ORDERS["ymd"]
+# First letters of months in English, German, French, Spanish, Italian, Portuguese, Dutch,
+# Polish and Greek.
 _MONTHS = {
-    1: "jan ene gen",
-    2: "feb fév fev",
-    3: "mar mär mrz maa",
-    4: "apr avr abr",
-    5: "may mai mag mei",
-    6: "jun giu juin",
-    7: "jul lug juil",
-    8: "aug aoû aou ago",
-    9: "sep set",
-    10: "oct okt ott out",
-    11: "nov",
-    12: "dec dez déc dic",
+    1: "jan ene gen sty ιαν",
+    2: "feb fév fev lut φεβ",
+    3: "mar mär mrz maa μάρ μαρ",
+    4: "apr avr abr kwi απρ",
+    5: "may mai mag mei maj μάι μαΐ μαϊ μαι",
+    6: "jun giu juin cze ιούν ιουν",
+    7: "jul lug juil lip ιούλ ιουλ",
+    8: "aug aoû aou ago sie αύγ αυγ",
+    9: "sep set wrz σεπ",
+    10: "oct okt ott out paź οκτ",
+    11: "nov lis νοέ νοε",
+    12: "dec dez déc dic gru δεκ",
 }
 _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in words.split()}
 # A year of two digits may lie up to this many years ahead: most dates lie in the past, those of
@@ -211,10 +214,10 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
     asked_orders = [order for order in n_dates_of if order in WRITTEN.get(hints.dates, ())]
     orders = asked_orders or best_orders
     order = orders[0]
-    is_ambiguous = len(orders) > 1
+    alternatives = [_NOTES[other].replace(" ", "-") for other in orders[1:] if other in _NOTES]
+    is_ambiguous = order in _NOTES and len(alternatives) > 0
     notes = []
     if is_ambiguous:
-        alternatives = [_NOTES[other].replace(" ", "-") for other in orders[1:]]
         option = f"{flag_of('dates')} {' or '.join(alternatives)}"
         notes.append(f"read as {_NOTES[order]}; if not, {option}")
     elif order in _NOTES:
@@ -248,13 +251,17 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
 def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
     """Count the dates in each order that fits."""
     sample = _plain(sample_cells(filled, SMALL_SAMPLE))
+    is_iso = sample.str.contains(_ISO)
     n_read: dict[str, int] = {}
     for order, (pattern, _) in _ORDERS.items():
         # Reading is slow; the sample spares it for most columns.
-        if sample.str.contains(pattern).sum() < len(sample) / 2:
+        has_order = sample.str.contains(pattern)
+        if not has_order.any() or (has_order | is_iso).sum() < len(sample) / 2:
             continue
         n_dates = _read_moments(filled, order).days.count()
-        if n_dates >= hints.defaults.readable_share * len(filled):
+        is_readable = n_dates >= hints.defaults.readable_share * len(filled)
+        # An order that reads no cell beside those in the first order says nothing.
+        if is_readable and n_dates > n_read.get("ymd", 0):
             n_read[order] = n_dates
     return n_read
 
@@ -297,6 +304,13 @@ def _read_moments(cells: pl.Series, form: str) -> _Moments:
     order, _, last_year = form.removesuffix(_TIME_USED).partition(":")
     pattern, _ = _ORDERS[order]
     fields = _fields(cells, pattern)
+    # Year, month and day with a four-digit year can be read in one way only, so such dates may
+    # stand beside others: a workbook has them in columns that mix real dates and typed ones.
+    if order != "ymd":
+        iso_fields = _fields(cells, _ISO)
+        fields = fields.with_columns(
+            fields[name].fill_null(iso_fields[name]) for name in iso_fields.columns
+        )
     days = _days(fields, int(last_year or _LAST_YEAR))
     return _Moments(days, _hours(fields))
 
@@ -325,8 +339,9 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
     year = latest_year.zip_with(has_two_digits, number)
     four_digits = year.cast(pl.String).str.zfill(4)
 
-    # A month is a number, or a word: its first three letters tell it, except juin and juillet.
-    month_letters = fields["m"].str.to_lowercase().str.extract(r"^(jui.|\p{L}{3}|\d+)")
+    # A month is a number, or a word: its first three letters tell it, or the first four of June
+    # and July in French and Greek.
+    month_letters = fields["m"].str.to_lowercase().str.extract(r"^(jui.|ιο[υύ].|\p{L}{3}|\d+)")
     month = month_letters.replace(_MONTH_OF)
     dates = four_digits + "-" + month + "-" + fields["d"]
     return dates.str.to_date("%Y-%m-%d", strict=False)

@@ -1,9 +1,10 @@
 """Excel workbooks: one sheet is the table.
 
 A workbook knows numbers, text, truth values and moments. Whole numbers are read as such, moments at
-midnight as dates, moments without a day as times; a column that mixes these is text. Formulas are
-read as their results. The first of merged cells has the value, the others are empty. What a
-workbook cannot keep exactly is written as text.
+midnight as dates, moments without a day as times; a column that mixes these is text. Its dates then
+are texts such as 2024-01-31, and dates again in a workbook that is written. Formulas are read as
+their results. The first of merged cells has the value, the others are empty. What a workbook cannot
+keep exactly is written as text.
 """
 
 from __future__ import annotations
@@ -51,6 +52,10 @@ _NUMBER_FORMATS = {
     pl.Datetime: "yyyy-mm-dd hh:mm:ss.000",
     pl.Time: "hh:mm:ss.000",
 }
+# Moments as fastexcel writes them beside text in one column, those at midnight, and days.
+_MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$"
+_MIDNIGHT = r"^(\d{4}-\d\d-\d\d) 00:00:00$"
+_DAY = r"^\d{4}-\d\d-\d\d$"
 # What fastexcel says of a column that mixes types.
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 _NAMED_SHEETS = 12  # worksheets that a sentence lists
@@ -67,8 +72,7 @@ class Xlsx(Format):
 
     def read(self, file: File, reading: Reading) -> Table:
         """Read all rows of a worksheet."""
-        frame, notes = _read_worksheet(file.read(), file.name, reading)
-        return Table(frame, file.name, format=self.name, notes=notes)
+        return _read_worksheet(file.read(), file.name, reading)
 
     def holds(self, dtype: pl.DataType) -> bool:
         """Tell whether a cell can keep values of a type, as text at least."""
@@ -109,9 +113,11 @@ class _WorkbookAppender(Appender):
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.frames: list[pl.DataFrame] = []
+        self.dated: tuple[str, ...] = ()
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
         self.frames.append(with_added(table.frame, as_columns(added)))
+        self.dated = table.dated
 
     def close(self) -> None:
         """Write a workbook of one worksheet, in which no text is a formula."""
@@ -129,6 +135,9 @@ class _WorkbookAppender(Appender):
             worksheet = workbook.add_worksheet("table")
             for j, column in enumerate(frame):
                 worksheet.write_string(0, j, column.name)
+                if column.name in self.dated:
+                    _write_dates_and_texts(workbook, worksheet, j, column)
+                    continue
                 is_exact = _can_keep(column)
                 cells = column if is_exact else column.cast(pl.String)
                 write = worksheet.write if is_exact else worksheet.write_string
@@ -138,6 +147,21 @@ class _WorkbookAppender(Appender):
                     if value is not None:
                         write(i, j, value, style)
         self.stream.write(seekable.getvalue())
+
+
+def _write_dates_and_texts(workbook: Any, worksheet: Any, j: int, cells: pl.Series) -> None:
+    """Write column ``j``, in which some texts are dates."""
+    day_style = workbook.add_format({"num_format": _NUMBER_FORMATS[pl.Date]})
+    moment_style = workbook.add_format({"num_format": _NUMBER_FORMATS[pl.Datetime]})
+    is_day = cells.str.contains(_DAY).to_list()
+    is_moment = cells.str.contains(_MOMENT).to_list()
+    for i, text in enumerate(cells):
+        if is_day[i]:
+            worksheet.write_datetime(i + 1, j, datetime.datetime.fromisoformat(text), day_style)
+        elif is_moment[i]:
+            worksheet.write_datetime(i + 1, j, datetime.datetime.fromisoformat(text), moment_style)
+        elif text is not None:
+            worksheet.write_string(i + 1, j, text)
 
 
 def _xlsxwriter() -> Any:
@@ -172,10 +196,8 @@ def _is_in_milliseconds(cells: pl.Series) -> bool:
     return bool((cells.dt.microsecond() % 1000 == 0).all())
 
 
-def _read_worksheet(
-    data: bytes, name: str, reading: Reading
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Read the cells of a worksheet, with notes on how they were read."""
+def _read_worksheet(data: bytes, name: str, reading: Reading) -> Table:
+    """Read the cells of a worksheet."""
     try:
         import fastexcel
     except ImportError:
@@ -206,9 +228,20 @@ def _read_worksheet(
     names = header.names
     refuse_duplicates(names, f"{name}, sheet {shown(worksheet)}")
     if cells.height == 0:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String)), header.notes
+        empty = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+        return Table(empty, name, format=Xlsx.name, notes=header.notes)
     notes = list(header.notes)
+    columns = [_narrowed(column).alias(name) for name, column in zip(names, cells, strict=True)]
+    dated = []
     for j in mixed:
+        if _has_moments(columns[j]):
+            dated.append(names[j])
+            columns[j] = columns[j].str.replace(_MIDNIGHT, "$1")
+            notes.append(
+                f"Column {shown(names[j])} of {name} mixes dates and text: both are read, and "
+                "dates stay dates."
+            )
+            continue
         notes.append(
             f"Column {shown(names[j])} of {name} mixes several types: it is read and written as "
             "text."
@@ -218,8 +251,14 @@ def _read_worksheet(
             f"Sheet {shown(worksheet)} of {name} has merged cells: the first cell of a range has "
             "its value, and the others are empty; unmerge and fill them if each row should have it."
         )
-    columns = [_narrowed(column).alias(name) for name, column in zip(names, cells, strict=True)]
-    return pl.DataFrame(columns), tuple(notes)
+    frame = pl.DataFrame(columns)
+    return Table(frame, name, format=Xlsx.name, notes=tuple(notes), dated=tuple(dated))
+
+
+def _has_moments(cells: pl.Series) -> bool:
+    """Tell whether some texts of a mixed column are moments of a workbook, all with a day."""
+    moments = cells.filter(cells.str.contains(_MOMENT).fill_null(False))
+    return len(moments) > 0 and bool((moments.str.slice(0, 10) >= str(_FIRST_DAY)).all())
 
 
 def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str) -> Header:
