@@ -19,7 +19,7 @@ from chary.tables import Table, TableError, open_source, read_table, write_table
 from chary.tables import source as module
 from chary.tables.formats import columnar, csv, jsonl
 from chary.tables.formats.base import Batch
-from chary.tables.source import file_kind, find_files, in_blocks
+from chary.tables.source import find_files, in_blocks, table_without_cells
 from chary.tables.table import row_bytes
 
 ROWS = 300
@@ -85,7 +85,7 @@ def test_a_file_of_any_kind_has_the_same_cells_however_it_is_read(tmp_path, monk
     values, counts = source.counts("text")
     assert dict(zip(values.to_list(), counts, strict=True))[None] == 43
     assert source.n_rows == open_source(path).n_rows == ROWS
-    kept = file_kind(path)
+    kept = table_without_cells(path)
     assert (kept.stem, kept.suffix, kept.folder) == (whole.stem, whole.suffix, tmp_path)
     with pytest.raises(TableError, match="did you mean 'text'"):
         source.column_named("texts")

@@ -31,7 +31,7 @@ from chary.options import PredictOptions
 from chary.tables import Table, TableError, open_source
 from chary.tables.formats import GROUP_ROWS, appending
 from chary.tables.formats.base import Batch
-from chary.tables.source import file_kind, find_files
+from chary.tables.source import find_files, table_without_cells
 from chary.tables.table import blank_rows_note, total_bytes
 
 # Fewest bytes that labelling a file needs: Python, NumPy, Polars, a model, and some blocks of rows.
@@ -285,7 +285,7 @@ def _output(path: Path, root: Path, options: PredictOptions) -> Path:
 
     With ``out``, root/a/b.csv becomes out/a/b.predicted.csv.
     """
-    table = file_kind(path).written_as(options.format)
+    table = table_without_cells(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
         folder = Path(options.out) / folder.resolve().relative_to(root)

@@ -34,12 +34,12 @@ from chary.tables.preparation import Feature, TablePreparation
 from chary.tables.sampling import sample_rows
 from chary.tables.source import (
     Source,
-    file_kind,
     find_files,
     flattened,
     in_blocks,
     open_source,
     read_table,
+    table_without_cells,
 )
 from chary.tables.table import (
     ACCEPT,
@@ -124,7 +124,6 @@ __all__ = [
     "column_hint",
     "column_named",
     "extended",
-    "file_kind",
     "filled_cells",
     "find_files",
     "flattened",
@@ -153,6 +152,7 @@ __all__ = [
     "sample_rows",
     "shown_cells",
     "state_of",
+    "table_without_cells",
     "target_labels",
     "target_texts",
     "target_values",

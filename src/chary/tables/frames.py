@@ -61,10 +61,16 @@ def _from_arrow(data: Any) -> pl.DataFrame:
 
 
 def _series(name: str, values: Any) -> pl.Series:
-    """Read a column without asking which library it comes from."""
+    """Read a column without asking which library it comes from.
+
+    A column with a type of NumPy is taken as it is. Of any other column each cell is looked at: a
+    missing value of any library becomes null, and a column of mixed types becomes text.
+    """
     if isinstance(values, pl.Series):
         return values.alias(name)
-    array = values if isinstance(values, np.ndarray) else getattr(values, "array", values)
+    array = values
+    if not isinstance(values, np.ndarray):
+        array = getattr(values, "array", values)  # a pandas Series has one
     dtype = getattr(array, "dtype", None)
     # Truth values, whole numbers with and without a sign, floats, and moments.
     if isinstance(dtype, np.dtype) and dtype.kind in "biufM":
@@ -77,8 +83,9 @@ def _series(name: str, values: Any) -> pl.Series:
         return pl.Series(name, texts, dtype=pl.Categorical)
     try:
         return pl.Series(name, cells, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):  # a column of mixed types: read it as text
-        return pl.Series(name, [None if cell is None else str(cell) for cell in cells])
+    except (TypeError, pl.exceptions.PolarsError):  # the column mixes types
+        as_text = [None if cell is None else str(cell) for cell in cells]
+        return pl.Series(name, as_text)
 
 
 def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
@@ -231,13 +238,14 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
     import pandas as pd
 
     is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean
-    plain = pd.Series(column.to_numpy() if is_plain else column.to_list())
-
+    untyped = pd.Series(column.to_numpy() if is_plain else column.to_list())
+    if dtype is None or str(dtype) == "object":
+        return untyped.array
     # Durations stay as they were read. Pandas stores a target of whole numbers as floats only
     # because cells are missing: the added column keeps whole numbers.
-    is_float_for_gaps = column.dtype.is_integer() and getattr(dtype, "kind", "") == "f"
-    if dtype is None or str(dtype) == "object" or dtype.kind == "m" or is_float_for_gaps:
-        return plain.array
+    is_float_for_gaps = column.dtype.is_integer() and dtype.kind == "f"
+    if dtype.kind == "m" or is_float_for_gaps:
+        return untyped.array
 
     categories = getattr(dtype, "categories", None)
     if categories is not None:
@@ -245,13 +253,15 @@ def _pandas_array(column: pl.Series, dtype: Any) -> Any:
         category_texts = target_texts(pl.Series(list(categories), strict=False))
         category_of = dict(zip(category_texts, categories, strict=True))
         values = [category_of.get(text) for text in target_texts(column)]
-        return plain.array if None in values else pd.Series(values, dtype=dtype).array
+        if None in values:  # a label that is no category
+            return untyped.array
+        return pd.Series(values, dtype=dtype).array
 
     try:
-        typed = plain.astype(dtype)
+        typed = untyped.astype(dtype)
     except (TypeError, ValueError):
-        return plain.array
-    return plain.array if typed.isna().any() else typed.array
+        return untyped.array
+    return untyped.array if typed.isna().any() else typed.array
 
 
 def is_pandas(data: Any) -> bool:

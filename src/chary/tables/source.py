@@ -46,7 +46,7 @@ from chary.tables.table import (
 )
 from chary.tables.target import folded
 
-# What stands for standard input where a path is expected.
+# This path stands for standard input.
 STDIN = "-"
 GivenPath = str | os.PathLike[str]
 
@@ -56,21 +56,21 @@ _OUTPUT = re.compile(
     r"|\.(audit|check|judge)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
 )
 
-# Bytes of cells in a block of rows, see ``in_blocks``.
+# The cells of a block of rows take at most this many bytes; see ``in_blocks``.
 _BLOCK_BYTES = 64 << 20
-# Labelling a table in memory takes this many bytes for each byte of its cells ...
+# To label a table in memory takes this many bytes for each byte of its cells.
 _GROWTH = 3
-# ... and Python, NumPy and Polars themselves take this.
+# Python, NumPy and Polars themselves take this many bytes of memory.
 _BASE_BYTES = 300 << 20
-# Bytes in memory for each byte of a text file, at most: this holds for numbers in JSON lines, too.
+# A byte of a text file becomes at most this many bytes in memory, also in JSON lines of numbers.
 _TEXT_GROWTH = 4
-# First rows of a Parquet file, from which the size of all its cells is estimated.
+# The size of all cells of a Parquet file is estimated from this many first rows.
 _FIRST_ROWS = 2**12
 # Files up to this size are read once and kept, even if only some rows or columns are asked for.
 _SMALL_BYTES = 64 << 20
-# Files that a note names; of more, the first ones and the last.
+# A note names at most this many files from the first on, and the last.
 _NAMED_FILES = 6
-# Words that mark a row of sums, in several languages.
+# These words mark a row of sums, in several languages.
 _SUM_WORDS = (
     "total", "totals", "grand total", "subtotal", "sum", "summe", "gesamt", "gesamtsumme",
     "insgesamt", "somme", "totale", "suma", "totaal", "totalt", "razem", "итого",
@@ -144,12 +144,13 @@ def _open_files(
 ) -> Source:
     """Open files, folders and patterns as one table."""
     delimiter = reading.delimiter
-    if delimiter is not None and (
-        len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()
-    ):
-        raise TableError(
-            f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as ';'."
-        )
+    if delimiter is not None:
+        is_ascii_character = len(delimiter) == 1 and delimiter.isascii()
+        if not is_ascii_character or delimiter in '"\r\n':
+            raise TableError(
+                f"The delimiter {shown(delimiter)} is not usable; give one ASCII character such as "
+                "';'."
+            )
     paths = [os.fspath(path) for path in _as_list(data)]
     if not paths:
         raise TableError("No file was given; give one at least.")
@@ -335,6 +336,7 @@ class Source:
         return self._takes_more_than(memory)
 
     def _takes_more_than(self, memory: int) -> bool:
+        """Estimate whether labelling all rows at once would take more than ``memory`` bytes."""
         # The size of plain text files bounds what they take, without a look at their cells.
         is_text = all(format.name in ("csv", "jsonl") for format in self._formats)
         if is_text and not any(file.packed for file in self.files):
@@ -356,6 +358,7 @@ class Source:
         return self._whole
 
     def _read_files(self) -> Table:
+        """Read all rows of all files; refuse a table that is larger than the memory."""
         # A format that cannot be read in batches looks at the size of its content by itself.
         if self._in_batches and self._takes_more_than(free_memory()):
             remedy = (
@@ -384,17 +387,18 @@ class Source:
 
         # Each file counts by its size in the share that was read.
         sizes = [max(1, file.size) for file in self.files]
-        n_rows = 0
+        n_rows = 0  # of the batches so far
         last_table = None
         with self._unchanged():
             for i, size in enumerate(sizes):
                 size_before = sum(sizes[:i])
-                for table, share in self._file_batches(i, columns):
+                for table, share_of_file in self._file_batches(i, columns):
                     if n_rows == 0:
                         _refuse_unusable(table, self._reserved)
                     n_rows += table.frame.height
                     last_table = table
-                    yield Batch(table, (size_before + share * size) / sum(sizes))
+                    size_read = size_before + share_of_file * size
+                    yield Batch(table, size_read / sum(sizes))
         if last_table is None:
             raise TableError(
                 f"{self.table.name} has a header and no rows; there is nothing to label."
@@ -422,19 +426,29 @@ class Source:
             with self._unchanged():
                 return parquet.rows(self.files[0], numbers, names)
 
-        # Each row is read once, in ascending order; ``places`` restores the order asked for.
+        return self._rows_from_batches(numbers, names)
+
+    def _rows_from_batches(self, numbers: Sequence[int], names: list[str]) -> pl.DataFrame:
+        """Read rows by their numbers from batches, no further than the last of these rows.
+
+        Each row is read once, in ascending order. At the end ``places`` puts the rows into the
+        order asked for: for the numbers 9, 2, 9, ``ascending`` is 2, 9 and ``places`` is 1, 0, 1.
+        """
         ascending, places = np.unique(np.asarray(numbers, np.int64), return_inverse=True)
-        frames = [self.table.frame.select(names)]
-        n_read = 0
+        frames = [self.table.frame.select(names)]  # without rows, for the types
+        batch_start = 0  # the number of the first row of the batch
         for batch in self.batches(names):
             frame = batch.table.frame.select(names)
-            first, end = np.searchsorted(ascending, [n_read, n_read + frame.height])
-            frames.append(frame[(ascending[first:end] - n_read).tolist()])
-            n_read += frame.height
+            batch_end = batch_start + frame.height
+            first, end = np.searchsorted(ascending, [batch_start, batch_end])
+            places_in_batch = ascending[first:end] - batch_start
+            frames.append(frame[places_in_batch.tolist()])
+            batch_start = batch_end
             if end == len(ascending):
                 break
         self.refuse_changed()
-        return pl.concat(frames)[places.tolist()]
+        rows = pl.concat(frames)
+        return rows[places.tolist()]
 
     def columns(self, names: Sequence[str]) -> pl.DataFrame:
         """Read whole columns by their ``names``, and keep them."""
@@ -442,8 +456,9 @@ class Source:
             return self.read().frame.select(names)
         new_names = [name for name in names if name not in self._columns]
         if new_names:
-            batches = self.batches(new_names)
-            frames = [batch.table.frame.select(new_names) for batch in batches]
+            frames = []
+            for batch in self.batches(new_names):
+                frames.append(batch.table.frame.select(new_names))
             for cells in pl.concat(frames, rechunk=True):
                 self._columns[cells.name] = cells
         return pl.DataFrame([self._columns[name] for name in names])
@@ -469,10 +484,13 @@ class Source:
         if self._may_read_whole():
             return np.flatnonzero(blank_rows(self.read().frame))
 
+        # A row is blank as long as no column has a filled cell there.
         is_blank = np.ones(1, dtype=bool)  # the first column broadcasts it to all rows
         # Columns at hand come first: in most tables, a single column has a cell in every row.
         for name in dict.fromkeys([*self._columns, *self.names]):
-            masks = [blank_rows(batch.table.frame.select(name)) for batch in self.batches([name])]
+            masks = []
+            for batch in self.batches([name]):
+                masks.append(blank_rows(batch.table.frame.select(name)))
             is_blank = is_blank & np.concatenate(masks)
             if not is_blank.any():
                 break
@@ -541,23 +559,23 @@ class Source:
 
     @cached_property
     def _heads(self) -> list[Table]:
+        """The columns and types of each file, as tables without rows."""
         # Read one file at a time: an open one holds its first rows in memory.
         return self._from_each_file(lambda file, format: format.head(file, self._reading))
 
     def _file_batches(self, i: int, columns: Sequence[str] | None) -> Iterator[Batch]:
-        """Read the batches of file ``i`` in the types of the table."""
+        """Read the batches of file ``i`` in the types of the table, which may be wider."""
         schema = dict(_selected(self.table, columns).frame.schema)
         names = None if columns is None else list(schema)
+        file = self.files[i]
+        head = self._heads[i]
         format = self._formats[i]
-        for table, share in format.batches(
-            self.files[i], self._reading, self._heads[i], names, self.memory
-        ):
-            if table.frame.height == 0:
-                continue
-            frame = _selected(table, names).frame
-            if frame.schema != schema:
-                frame = cast_to(frame, schema, table.name)
-            yield Batch(replace(self.table, frame=frame), share)
+        for table, share in format.batches(file, self._reading, head, names, self.memory):
+            if table.frame.height > 0:
+                frame = _selected(table, names).frame
+                if frame.schema != schema:
+                    frame = cast_to(frame, schema, table.name)
+                yield Batch(replace(self.table, frame=frame), share)
 
     def _with_origin(self, table: Table) -> Table:
         """Record in a table the files that it came from."""
@@ -565,13 +583,14 @@ class Source:
 
     @contextmanager
     def _unchanged(self) -> Iterator[None]:
-        """Refuse files that change while they are read."""
-        # Polars would print a traceback for a file that changed.
+        """Refuse files that change before or while they are read."""
+        # Also checked before reading: for a file that became shorter, Polars prints a traceback of
+        # its own, which no handler can take back.
         self.refuse_changed()
         try:
             yield
         except Exception:
-            self.refuse_changed()
+            self.refuse_changed()  # the change explains the error better
             raise
         self.refuse_changed()
 
@@ -585,24 +604,29 @@ def in_blocks(
     Where it begins depends on the rows before it, not on the batches: a file that is written in
     other row groups has the same blocks.
     """
-    pieces: list[Table] = []
+    pieces: list[Table] = []  # the parts of batches that the present block consists of
     block_rows = 0
     block_bytes = 0
     for batch in batches:
-        height = batch.table.frame.height
-        bytes_before = np.concatenate([[0], np.cumsum(row_bytes(batch.table.frame))])
-        start = 0
+        frame = batch.table.frame
+        height = frame.height
+        # The bytes of all rows of the batch that come before each row, and of the whole batch.
+        bytes_before = np.concatenate([[0], np.cumsum(row_bytes(frame))])
+        start = 0  # the first row of the batch that is in no block yet
         while start < height:
             # Rows fit while the block has bytes left; an empty block takes one row of any size.
-            most_end = bytes_before[start] + most_bytes - block_bytes
-            n_fitting = int(np.searchsorted(bytes_before, most_end, side="right")) - 1 - start
+            bytes_left = most_bytes - block_bytes
+            most_before_end = bytes_before[start] + bytes_left
+            end = int(np.searchsorted(bytes_before, most_before_end, side="right")) - 1
+            n_fitting = end - start
             n_least = 0 if block_rows else 1
             n_taken = min(n_rows - block_rows, height - start, max(n_fitting, n_least))
             if n_taken > 0:
-                pieces.append(replace(batch.table, frame=batch.table.frame.slice(start, n_taken)))
+                end = start + n_taken
+                pieces.append(replace(batch.table, frame=frame.slice(start, n_taken)))
                 block_rows += n_taken
-                block_bytes += int(bytes_before[start + n_taken] - bytes_before[start])
-                start += n_taken
+                block_bytes += int(bytes_before[end] - bytes_before[start])
+                start = end
 
             # If rows of the batch are left, they did not fit into the block.
             is_full = block_rows == n_rows or start < height
@@ -631,9 +655,14 @@ def _selected(table: Table, columns: Sequence[str] | None) -> Table:
 
 
 def find_files(paths: Sequence[str]) -> tuple[list[File], list[str]]:
-    """Find the files that paths, folders and patterns mean, in order.
+    """Find the files that paths, folders and patterns mean.
 
-    The second result are notes on files that were skipped.
+    Returns
+    -------
+    files : list of File
+        In order, each once.
+    notes : list of str
+        Sentences on files that were skipped, or given twice.
     """
     if STDIN in paths and len(paths) > 1:
         raise TableError("Standard input cannot be combined with files; give one or the other.")
@@ -652,13 +681,11 @@ def find_files(paths: Sequence[str]) -> tuple[list[File], list[str]]:
     return list(by_identity.values()), notes
 
 
-def file_kind(path: GivenPath) -> Table:
-    """Tell from its first bytes how a file is written.
+def table_without_cells(path: GivenPath) -> Table:
+    """Describe the table of a file by a look at its first bytes alone.
 
-    Returns
-    -------
-    Table
-        Without columns. It names the files that are made from this one, and says their format.
+    The ``Table`` has no column. It is for planning: it knows the format of the file, and the names
+    of the files that will be made from it.
     """
     text = str(path)
     file, format = look_into(_file(os.fspath(path)))
@@ -780,26 +807,39 @@ def _joined(tables: Sequence[Table]) -> Table:
         _refuse_different(first, table)
 
     schema = common_schema([table.frame for table in tables], f"{first.name} and others")
-    frame = pl.concat([cast_to(table.frame, schema, table.name) for table in tables])
     listing = _listed_files([table.name for table in tables])
     notes = [f"{len(tables)} files were read as one table, in this order: {listing}."]
+    frames = []
     for table in tables:
+        frames.append(cast_to(table.frame, schema, table.name))
         notes += table.notes
-    unique_notes = tuple(dict.fromkeys(notes))
-    return replace(first, frame=frame, name=f"{len(tables)} files", notes=unique_notes)
+    return replace(
+        first,
+        frame=pl.concat(frames),
+        name=f"{len(tables)} files",
+        notes=tuple(dict.fromkeys(notes)),  # each note once
+    )
 
 
 def _refuse_different(first: Table, table: Table) -> None:
-    """Refuse a table with other columns than the first."""
+    """Refuse a table with other columns than the first; name one column that only one has."""
     first_names = first.frame.columns
     names = table.frame.columns
-    different = set(first_names) ^ set(names)
-    if not different:
+    only_in_first = [name for name in first_names if name not in set(names)]
+    only_here = [name for name in names if name not in set(first_names)]
+    if only_in_first:
+        name = only_in_first[0]
+        with_column = first
+        without_column = table
+    elif only_here:
+        name = only_here[0]
+        with_column = table
+        without_column = first
+    else:
         return
-    name = next(name for name in (*first_names, *names) if name in different)
-    has, lacks = (first, table) if name in first_names else (table, first)
     raise TableError(
-        f"{has.name} has a column {shown(name)} and {lacks.name} has not; give files of one kind."
+        f"{with_column.name} has a column {shown(name)} and {without_column.name} has not; give "
+        "files of one kind."
     )
 
 
@@ -825,10 +865,11 @@ def _refuse_sums(table: Table) -> None:
     """Refuse a last row that seems to hold sums: it would get a label."""
     for cells in table.frame.select(pl.col(pl.String)):
         last = cells[-1]
-        if last is None or len(cells) == 1 or folded(last).rstrip(":") not in _SUM_WORDS:
+        if last is None or len(cells) == 1:
             continue
+        is_sum_word = folded(last).rstrip(":") in _SUM_WORDS
         # A word that other rows have, too, is a value of the column.
-        if (cells == last).sum() == 1:
+        if is_sum_word and (cells == last).sum() == 1:
             raise TableError(
                 f"The last row of {table.name} has {shown(last)} in column {shown(cells.name)}; "
                 "delete it if it sums up the others, or move it up if it is like them."

@@ -65,7 +65,7 @@ class Format:
         """Refuse a table that cannot be written for another reason than a type."""
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        """Open a stream that takes rows bit by bit."""
+        """Make an appender, which writes rows to ``stream`` as they come."""
         raise NotImplementedError
 
 

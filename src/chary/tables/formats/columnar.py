@@ -37,17 +37,19 @@ from chary.tables.table import (
 # Part of the error of Polars for decimal256, which it does not read.
 _TOO_WIDE = "precision must be between"
 
-# Rows of a batch: as many as take about these bytes in the file, within bounds.
+# The rows of a batch take about this many bytes in the file.
 _BATCH_BYTES = 8 << 20
+# A batch has at least this many rows, however large they are.
 _FEWEST_ROWS = 64
+# A batch has at most this many rows, however small they are.
 _MOST_ROWS = 2**15
-# Bytes of memory that the process takes, whatever the file is.
+# The process takes about this many bytes of memory, whatever the file is.
 _FIXED_BYTES = 450 << 20
-# Bytes of memory for the rows of a slice, even if less is left.
+# The rows of a slice may take this many bytes of memory even if less is left.
 _LEAST_ROOM = 64 << 20
-# Bytes in memory for each byte of the file, with those that Polars reads ahead.
+# A byte of the file becomes about this many bytes in memory, with what Polars reads ahead.
 _UNPACKED_GROWTH = 8
-# Seconds between two looks whether the writer is still alive.
+# After this many seconds without room for more rows, it is checked whether the writer is alive.
 _PATIENCE = 0.2
 
 
@@ -97,10 +99,12 @@ class Parquet(Format):
         if columns is not None:
             lazy = lazy.select(columns)
         n_rows = self.n_rows(file)
-        row_bytes = file.size / max(1, n_rows)
-        batch_rows = int(min(_MOST_ROWS, max(_FEWEST_ROWS, _BATCH_BYTES // row_bytes)))
+        row_bytes = file.size / max(1, n_rows)  # in the file
+        batch_rows = max(_FEWEST_ROWS, _BATCH_BYTES // row_bytes)
+        batch_rows = int(min(_MOST_ROWS, batch_rows))
         room = max(_LEAST_ROOM, memory - _FIXED_BYTES)
-        slice_rows = max(batch_rows, int(room / _UNPACKED_GROWTH / row_bytes))
+        slice_rows = int(room / _UNPACKED_GROWTH / row_bytes)
+        slice_rows = max(batch_rows, slice_rows)
 
         n_read = 0
         for start in range(0, n_rows, slice_rows):
@@ -120,19 +124,23 @@ class Parquet(Format):
             return int(_scan(file).select(pl.len()).collect(engine="streaming").item())
 
     def rows(self, file: File, numbers: Sequence[int], columns: Sequence[str]) -> pl.DataFrame:
-        """Read rows by their numbers from 0, in the given order, consecutive rows at once."""
+        """Read rows by their numbers from 0, in the given order.
+
+        Consecutive rows are read at once: the numbers 7, 8, 9, 2 are two runs, (7, 8, 9) and (2).
+        """
         lazy = _scan(file).select(columns)
-        run_starts = np.flatnonzero(np.diff(numbers) != 1) + 1
+        begins_run = np.diff(numbers) != 1
+        run_starts = np.flatnonzero(begins_run) + 1
         runs = np.split(np.asarray(numbers), run_starts)
         frames = []
         with _damage_reported(file.name):
             for run in runs:
-                rows = lazy.slice(int(run[0]), len(run))
-                frames.append(rows.collect())
+                first = int(run[0])
+                frames.append(lazy.slice(first, len(run)).collect())
         return pl.concat(frames)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        """Open a stream that takes rows bit by bit."""
+        """Make an appender, which writes rows to ``stream`` as they come."""
         # The default level of compression, 3, takes up to twice the time and makes files a
         # twentieth smaller.
         return _ParquetAppender(
@@ -191,16 +199,27 @@ def _damage_reported(name: str) -> Iterator[None]:
 
 
 class _ParquetAppender(Appender):
-    """Polars writes in a thread of its own and takes the rows as they come."""
+    """Writes rows to a Parquet file as they come.
+
+    Polars asks for the rows that it writes, so it runs in a thread of its own, the writer.
+    ``append`` puts rows into a queue, and the writer takes them out. The queue holds one frame, to
+    keep the memory small.
+
+    Parameters
+    ----------
+    sink : callable
+        Writes all rows of a lazy frame to the file.
+    """
 
     def __init__(self, sink: Callable[[pl.LazyFrame], Any]) -> None:
         self.sink = sink
         self.pool = ThreadPoolExecutor(1)
         self.frames: queue.Queue[pl.DataFrame | None] = queue.Queue(1)  # None ends the rows
-        self.writer: Future[Any] | None = None
+        self.writer: Future[Any] | None = None  # None: nothing was appended yet
         self.is_abandoned = False
 
     def append(self, table: Table, added: Mapping[str, Any]) -> None:
+        """Hand over rows, with columns added on the right; the first rows start the writer."""
         from polars.io.plugins import register_io_source
 
         frame = with_added(table.frame, as_columns(added))
@@ -210,29 +229,34 @@ class _ParquetAppender(Appender):
         self._put(frame)
 
     def close(self) -> None:
+        """Wait until all rows are written."""
         if self.writer is not None:
             self._put(None)
-            self.writer.result()
+            self.writer.result()  # raises the writer's own error
         self.pool.shutdown()
 
     def abandon(self) -> None:
+        """End the writer with an error, whatever it has written."""
         self.is_abandoned = True
         with suppress(Exception):
             self._put(None)
         self.pool.shutdown()
 
     def _put(self, frame: pl.DataFrame | None) -> None:
-        """Hand over rows as soon as the writer has taken the last ones."""
+        """Hand over rows as soon as the writer has taken the last ones.
+
+        A writer that failed takes no more rows, so it is looked after while waiting.
+        """
         while self.writer is not None:
             if self.writer.done():
-                self.writer.result()
+                self.writer.result()  # raises the writer's own error
                 raise RuntimeError("Writing stopped early.")
             with suppress(queue.Full):
                 self.frames.put(frame, timeout=_PATIENCE)
                 return
 
     def _rows(self, *_: Any) -> Iterator[pl.DataFrame]:
-        """Give the writer the rows that are handed over."""
+        """Give the writer the rows that are handed over; Polars calls this in the thread."""
         while (frame := self.frames.get()) is not None:
             yield frame
         if self.is_abandoned:

@@ -29,10 +29,15 @@ from chary.tables.table import (
     refuse_duplicates,
 )
 
-_WHOLE_CHUNK = 8 << 20  # bytes read at a time of a file that is kept
-_HEAD_BYTES = 1 << 20  # bytes that tell the delimiter and where the column names are
-_SNIFFED_RECORDS = 200  # records that tell the delimiter
+# Of a file that is kept, this many bytes are read at a time.
+_WHOLE_CHUNK = 8 << 20
+# The delimiter and the column names are looked for in at most this many first bytes.
+_HEAD_BYTES = 1 << 20
+# At most this many first records tell the delimiter.
+_SNIFFED_RECORDS = 200
 _DELIMITERS = (",", ";", "\t", "|")
+# An error on ragged rows names at most this many further lines.
+_NAMED_LINES = 5
 
 # The bytes that matter, as numbers.
 _QUOTE = ord('"')
@@ -72,7 +77,7 @@ class Csv(Format):
         return can_be_text(dtype) and dtype != pl.Duration
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        """Open a stream that takes rows bit by bit."""
+        """Make an appender, which writes rows to ``stream`` as they come."""
         return Appender(stream, _write)
 
 
@@ -99,37 +104,40 @@ class _Head(NamedTuple):
 def _batches(
     file: File, reading: Reading, size: int, columns: Sequence[str] | None = None
 ) -> Iterator[Batch]:
-    """Read whole records, each batch as a CSV with the header of the file."""
-    rest = b""  # what was read and not cut into records yet
-    header = b""
+    """Read whole records, each batch as a CSV with the header of the file.
+
+    A chunk of the file may end within a record. What comes after its last whole record is kept in
+    ``rest``, and put before the next chunk.
+    """
+    rest = b""
+    header = b""  # the record of the column names, once it was read
     head = _Head()
-    n_lines = 0  # below the header, before ``rest``
+    n_lines = 0  # lines between the header and ``rest``
     for chunk in text_chunks(file, reading.encoding, size):
         rest += chunk.data
         end = len(rest)
         if not chunk.last:
-            header_end, end = _record_ends(rest)
+            first_end, end = _record_ends(rest)
             # A batch needs a whole record; the first batch needs one below the header.
-            end_without_record = 0 if header else header_end
-            if end == end_without_record:
+            has_record = end > 0 if header else end > first_end
+            if not has_record:
                 refuse_endless(rest, file.name, n_lines)
                 continue
-        data = rest[:end]
-        rest = rest[end:]
-        if not data.strip() and not header:
-            raise TableError(f"{file.name} is empty; chary needs a header and rows.")
-        if not data:
-            continue
 
-        is_beginning = not header
-        if is_beginning:
-            data, head = _header_first(data, reading, file.name)
-        records = _Records.of(header + data, file.name, n_above=head.n_above, n_between=n_lines)
+        body = rest[:end]
+        rest = rest[end:]
+        if not header:
+            if not body.strip():
+                raise TableError(f"{file.name} is empty; chary needs a header and rows.")
+            beginning, head = _header_first(body, reading, file.name)
+            header_end, _ = _record_ends(beginning)
+            header = beginning[:header_end]
+            body = beginning[header_end:]
+        elif not body:
+            continue
+        records = _Records.of(header + body, file.name, n_above=head.n_above, n_between=n_lines)
         table = _read_records(records, head.delimiter, columns)
-        if is_beginning:
-            header = data[: _record_ends(data)[0]]
-            data = data[len(header) :]
-        n_lines += data.count(b"\n")
+        n_lines += body.count(b"\n")
 
         notes = head.notes
         if reading.encoding is None and chunk.encoding == "cp1252":
@@ -141,18 +149,30 @@ def _batches(
 
 
 def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Head]:
-    """Cut off lines above the column names, and write these as one row."""
+    """Make the column names the first record of a file's beginning.
+
+    The lines above the column names are cut off. The names are written again if some of them had to
+    be invented; otherwise they are as they were.
+
+    Returns
+    -------
+    data : bytes
+        The beginning, which starts with the column names.
+    head : _Head
+        What the beginning tells.
+    """
     sample = data
     if len(data) > _HEAD_BYTES:
-        whole_records = _record_ends(data[:_HEAD_BYTES])[1]
+        _, whole_records = _record_ends(data[:_HEAD_BYTES])
         sample = data[:whole_records] or data
     records = _Records.of(sample, name)
     records.refuse_binary()
     delimiter = reading.delimiter or records.sniff()
 
-    first_rows_end = records.ends[:ROWS][-1] + 1
-    text = sample[:first_rows_end].decode()
-    newline = "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
+    last_end = records.ends[:ROWS][-1]
+    text = sample[: last_end + 1].decode()
+    most_end_with_return = 2 * text.count("\r\n") > text.count("\n")
+    newline = "\r\n" if most_end_with_return else "\n"
     header = None
     # Text that the csv module cannot read, or that quotes inside cells split into more rows, passes
     # here: it is refused later, with its line.
@@ -164,12 +184,14 @@ def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Hea
         return data, _Head(delimiter, n_above=0, newline=newline)
 
     stream = io.StringIO()
-    csv.writer(stream, delimiter=delimiter, lineterminator=newline).writerow(header.names)
-    written = stream.getvalue()
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator=newline)
+    writer.writerow(header.names)
+    names = stream.getvalue()
     cells_start = int(records.ends[header.row]) + 1
-    n_above = data.count(b"\n", 0, cells_start) - written.count("\n")
+    n_lines_cut = data.count(b"\n", 0, cells_start)
+    n_above = n_lines_cut - names.count("\n")
     head = _Head(delimiter, n_above, newline, header.notes)
-    return written.encode() + data[cells_start:], head
+    return names.encode() + data[cells_start:], head
 
 
 def _read_records(records: _Records, delimiter: str, columns: Sequence[str] | None) -> Table:
@@ -189,7 +211,7 @@ def _read_records(records: _Records, delimiter: str, columns: Sequence[str] | No
         )
 
     names = all_names
-    places = None
+    places = None  # of the columns to read; None: all
     if columns:
         names = [name for name in all_names if name in set(columns)]
         places = [all_names.index(name) for name in names]
@@ -222,12 +244,17 @@ def _column_names(records: _Records, delimiter: str) -> list[str]:
 
 
 def _record_ends(data: bytes) -> tuple[int, int]:
-    """Return the positions after the first and the last whole record; 0 without one."""
+    r"""Return the positions after the first and the last whole record; 0 without one.
+
+    >>> _record_ends(b'a,b\n1,"x\ny"\n2,')
+    (4, 12)
+    """
     if b'"' not in data:
         return data.find(b"\n") + 1, data.rfind(b"\n") + 1
     codes = np.frombuffer(data, np.uint8)
     newlines = np.flatnonzero(codes == _NEWLINE)
-    ends = _outside_quotes(newlines, np.flatnonzero(codes == _QUOTE))
+    quotes = np.flatnonzero(codes == _QUOTE)
+    ends = _outside_quotes(newlines, quotes)
     if not len(ends):
         return 0, 0
     return int(ends[0]) + 1, int(ends[-1]) + 1
@@ -255,6 +282,7 @@ class _Records:
 
     @classmethod
     def of(cls, data: bytes, name: str, n_above: int = 0, n_between: int = 0) -> _Records:
+        """Find where the records of ``data`` end; the last one may lack its newline."""
         codes = np.frombuffer(data, np.uint8)
         quotes = np.flatnonzero(codes == _QUOTE)
         ends = _outside_quotes(np.flatnonzero(codes == _NEWLINE), quotes)
@@ -264,28 +292,40 @@ class _Records:
 
     def where(self, position: int) -> str:
         """Name the file and the line of a byte."""
+        return f"{self.name}, line {self._line(position)}"
+
+    def _line(self, position: int) -> int:
+        """Return the line of the file, from 1, in which a byte stands."""
         line = self.data.count(b"\n", 0, position) + 1 + self.n_above
         if position > self.ends[0]:
             line += self.n_between
-        return f"{self.name}, line {line}"
+        return line
 
     def widths(self, delimiter: str, n_records: int | None = None) -> Ints:
-        """Count the cells of each of the first records."""
+        """Count the cells of the first ``n_records`` records; None: of all."""
         ends = self.ends[:n_records]
         delimiters = np.flatnonzero(self.codes[: int(ends[-1])] == ord(delimiter))
-        n_before = np.searchsorted(_outside_quotes(delimiters, self.quotes), ends)
-        return np.diff(n_before, prepend=0) + 1
+        between_cells = _outside_quotes(delimiters, self.quotes)
+        n_before_end = np.searchsorted(between_cells, ends)  # (n_records,) delimiters before
+        n_delimiters = np.diff(n_before_end, prepend=0)
+        return n_delimiters + 1
 
     def sniff(self) -> str:
-        """Find the delimiter by which most records have equally many cells."""
+        """Find the delimiter by which most records have equally many cells.
+
+        If several delimiters do so for equally many records, the one that makes more cells is
+        taken.
+        """
 
         def fit(delimiter: str) -> tuple[float, int]:
-            counts = np.bincount(self.widths(delimiter, _SNIFFED_RECORDS))
-            # The most frequent width, the largest one if several are equally frequent.
-            usual_width = len(counts) - 1 - int(counts[::-1].argmax())
+            """Return the share of records of the most frequent width, and this width."""
+            widths = self.widths(delimiter, _SNIFFED_RECORDS)
+            n_records_of = np.bincount(widths)  # by width
+            # The largest width if several are equally frequent: the first one from the end.
+            usual_width = len(n_records_of) - 1 - int(n_records_of[::-1].argmax())
             if usual_width < 2:
                 return 0.0, 0
-            return counts[usual_width] / counts.sum(), usual_width
+            return n_records_of[usual_width] / n_records_of.sum(), usual_width
 
         return max(_DELIMITERS, key=fit)
 
@@ -333,22 +373,33 @@ class _Records:
             raise TableError(
                 f"{self.where(0)}: blank where the column names should be; remove the blank line."
             )
-
         ragged = np.flatnonzero((widths != widths[0]) & ~is_blank)
         if len(ragged):
-            first = ragged[0]
-            remedy = f"{Parameter('delimiter')}"
-            # The header itself may be a title that stands above the column names.
-            if first == 1 and widths[1] > widths[0]:
-                remedy += f", or {Parameter('header_row')}"
-            also = ""
-            if len(ragged) > 1:
-                places = [self.where(int(starts[row])).rpartition(" ")[2] for row in ragged[1:6]]
-                more = ", ..." if len(ragged) > 6 else ""
-                also = f" (also {len(ragged) - 1:,} more: line {', '.join(places)}{more})"
-            raise TableError(
-                f"{self.where(int(starts[first]))}: {widths[first]:,} cells where the header has "
-                f"{widths[0]:,}{also}; quote cells that contain the delimiter, or pass the right "
-                f"one with {remedy}."
-            )
-        return np.flatnonzero(is_blank[1:])
+            self._refuse_ragged(ragged, widths, starts)
+        return np.flatnonzero(is_blank[1:])  # among the rows below the header
+
+    def _refuse_ragged(self, ragged: Ints, widths: Ints, starts: Ints) -> None:
+        """Refuse records of another width than the header.
+
+        Parameters
+        ----------
+        ragged : array of int
+            The numbers of these records, in order.
+        widths, starts : arrays of shape (n_records,)
+            How many cells each record has, and where it begins.
+        """
+        first, *others = ragged.tolist()
+        remedy = f"{Parameter('delimiter')}"
+        # The header itself may be a title that stands above the column names.
+        if first == 1 and widths[1] > widths[0]:
+            remedy += f", or {Parameter('header_row')}"
+        also = ""
+        if others:
+            lines = [self._line(int(starts[record])) for record in others[:_NAMED_LINES]]
+            more = ", ..." if len(others) > _NAMED_LINES else ""
+            also = f" (also {len(others):,} more: line {', '.join(map(str, lines))}{more})"
+        raise TableError(
+            f"{self.where(int(starts[first]))}: {widths[first]:,} cells where the header has "
+            f"{widths[0]:,}{also}; quote cells that contain the delimiter, or pass the right "
+            f"one with {remedy}."
+        )

@@ -19,14 +19,17 @@ GZIP = "gz"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
 
-# A file that unpacks to more bytes than this is refused, ...
+# A file that unpacks to more bytes than this is refused.
 _MOST_BYTES = 2**34
-# ... and so is one that unpacks to more than this many times its size, unless that is small.
+# A file that unpacks to more than this many times its size is refused, unless it stays small.
 _MOST_GROWTH = 200
+# A file that unpacks to at most this many bytes is small.
 _SMALL_BYTES = 2**28
 
-_PIECE = 1 << 20  # bytes unpacked at a time
-_HEAD = 4096  # bytes that say what a file is
+# A packed file is unpacked in pieces of this many bytes.
+_PIECE = 1 << 20
+# The first bytes of a file, this many, say what it is.
+_HEAD = 4096
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,13 @@ class File:
             Share of the file that was read by now.
         is_last : bool
         """
-        pieces: list[bytes] = []
-        n_bytes = 0  # of the pieces
-        n_total = 0
+        pieces: list[bytes] = []  # of the next chunk
+        n_bytes = 0  # of these pieces
+        n_total = 0  # of all pieces so far
+        # A packed file is read in small pieces, to notice in time if it grows too much.
+        piece_size = _PIECE if self.packed else size or -1
         with self._opened() as (raw, stream):
-            while piece := stream.read(_PIECE if self.packed else size or -1):
+            while piece := stream.read(piece_size):
                 pieces.append(piece)
                 n_bytes += len(piece)
                 n_total += len(piece)

@@ -9,9 +9,12 @@ from chary._words import Parameter, listed, shown
 from chary.options import flag_of
 from chary.tables.table import TableError
 
-ROWS = 50  # first rows, which are looked at
-_MOST_ABOVE = 20  # first rows that may hold the column names
-_NAMED_COLUMNS = 5  # columns without a name that a note lists
+# At most this many first rows are looked at.
+ROWS = 50
+# One of this many first rows holds the column names.
+_MOST_ABOVE = 20
+# A note lists at most this many columns without a name.
+_NAMED_COLUMNS = 5
 
 Rows = list[list[str]]
 
@@ -78,30 +81,37 @@ def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
 
 
 def _first_row_of_names(texts: Rows, rows: Rows) -> int:
-    """Find the first row that may hold names; 0 if none looks different from data."""
+    """Find the first row that may hold names, from 0.
+
+    A row with few filled cells is a title, and so is one above a blank row that lacks some cell.
+    The first other row may hold the names. If there is a title above it, it must also look
+    different from data; otherwise row 0 is returned.
+
+    Parameters
+    ----------
+    texts : list of list of str
+        The rows with stripped cells.
+    rows : list of list of str
+        The rows as they are. They may have different lengths.
+    """
     width = max((len(row) for row in texts[:ROWS]), default=0)
     texts = [row + [""] * (width - len(row)) for row in texts]
     columns = zip(*texts[:ROWS], strict=True)
-    n_used = sum(any(cells) for cells in columns)
+    n_used_columns = sum(any(cells) for cells in columns)
 
     for place, row in enumerate(texts[:_MOST_ABOVE]):
         n_filled = sum(map(bool, row))
-        is_set_off = place + 1 < len(texts) and not any(texts[place + 1])
-        if is_set_off and n_filled < n_used:
-            continue
-
-        is_wide = 2 * n_filled > n_used
+        is_above_blank_row = place + 1 < len(texts) and not any(texts[place + 1])
+        is_set_off = is_above_blank_row and n_filled < n_used_columns
+        is_wide = 2 * n_filled > n_used_columns
         # Of two columns, one may be all that a wrong delimiter leaves of a header.
-        may_be_cut = n_filled > 0 and n_used < 3
+        may_be_cut = n_filled > 0 and n_used_columns < 3
         is_cut = may_be_cut and len(rows[place]) < _usual_length(rows)
-        if not is_wide and not is_cut:
-            continue
-
-        # Below a title, the names must look different from data.
-        has_title = any(map(any, texts[:place]))
-        if has_title and not _are_names(texts, place):
-            return 0
-        return place
+        if not is_set_off and (is_wide or is_cut):
+            has_title = any(map(any, texts[:place]))
+            if has_title and not _are_names(texts, place):
+                return 0
+            return place
     return 0
 
 

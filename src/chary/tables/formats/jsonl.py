@@ -22,9 +22,10 @@ from chary.tables.formats.files import File
 from chary.tables.formats.text import CHUNK, refuse_endless, text_chunks
 from chary.tables.table import Table, TableError, cast_to, common_schema, reason
 
-# Polars takes minutes for deeper lines, or runs out of stack, which ends the process.
+# A line may be nested this deeply. Polars takes minutes for deeper lines, or runs out of stack,
+# which ends the process.
 _MOST_LEVELS = 32
-# Lines that tell the order of the columns.
+# At most this many first lines tell the order of the columns.
 _ORDER_ROWS = 1000
 # Polars keeps the fields of records in order up to this number of them.
 _FIELDS_IN_ORDER = 32
@@ -68,7 +69,7 @@ class Jsonl(Format):
         return dtype not in (pl.Binary, pl.Object)
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        """Open a stream that takes rows bit by bit."""
+        """Make an appender, which writes rows to ``stream`` as they come."""
         return Appender(stream, _write)
 
 
@@ -79,8 +80,8 @@ def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, is_first: bool) 
 
 def _batches(file: File, reading: Reading, size: int | None) -> Iterator[Batch]:
     """Read whole lines, each batch in the types that it has by itself."""
-    rest = b""  # the beginning of a line
-    n_lines = 0  # before ``rest``
+    rest = b""  # the beginning of a line whose end is in the next chunk
+    n_lines = 0  # lines before ``rest``
     is_empty = True
     for chunk in text_chunks(file, reading.encoding or "utf-8", size):
         rest += chunk.data
@@ -128,10 +129,11 @@ def _refuse_many_levels(texts: pl.Series, name: str, n_before: int) -> None:
     # Only the few lines with many brackets are counted exactly, without their strings.
     has_many = texts.str.count_matches(r"[\[{]") > _MOST_LEVELS
     for row in has_many.arg_true().to_list():
-        line = np.frombuffer(_STRING.sub(b"", texts[row].encode()), np.uint8)
-        opens = np.isin(line, list(b"[{")).astype(np.int64)
-        closes = np.isin(line, list(b"]}"))
-        levels = np.cumsum(opens - closes)
+        without_strings = _STRING.sub(b"", texts[row].encode())
+        codes = np.frombuffer(without_strings, np.uint8)
+        opens = np.isin(codes, list(b"[{")).astype(np.int64)
+        closes = np.isin(codes, list(b"]}"))
+        levels = np.cumsum(opens - closes)  # at each byte
         if levels.max(initial=0) > _MOST_LEVELS:
             raise TableError(
                 f"{name}, line {n_before + row + 1}: nested too deeply; write its parts as columns."
@@ -179,12 +181,15 @@ def _repeated_key(text: str) -> str | None:
     """Find a key that an object of a line has twice."""
     repeated: list[str] = []
 
-    def record(pairs: list[tuple[str, Any]]) -> None:
-        counts = Counter(key for key, _ in pairs)
-        repeated.extend(key for key, n in counts.items() if n > 1)
+    def note_repeated(pairs: list[tuple[str, Any]]) -> None:
+        """Note the repeated keys of an object; the parser calls this with each object."""
+        n_of_key = Counter(key for key, _ in pairs)
+        for key, n in n_of_key.items():
+            if n > 1:
+                repeated.append(key)
 
     with suppress(ValueError):  # Python is stricter than Polars: numbers of thousands of digits
-        json.loads(text, object_pairs_hook=record)
+        json.loads(text, object_pairs_hook=note_repeated)
     return repeated[0] if repeated else None
 
 
@@ -194,13 +199,20 @@ def _in_order(frame: pl.DataFrame, texts: pl.Series) -> pl.DataFrame:
     The fields of large records are put into the order of their names: the order that Polars gives
     is another in each run if a record has more than 32 fields.
     """
-    names: dict[str, None] = {}
+    names: dict[str, None] = {}  # in order: a dict is used as an ordered set
     for text in texts.head(_ORDER_ROWS):
         with suppress(ValueError):  # Python is stricter than Polars: numbers of thousands of digits
-            names |= dict.fromkeys(json.loads(text))
+            line = json.loads(text)
+            names |= dict.fromkeys(line)
+    # Columns that only later lines name come last.
     names |= dict.fromkeys(sorted(frame.columns))
-    schema = frame.schema
-    return frame.select(pl.col(name).cast(_ordered(schema[name])) for name in names)
+
+    schema = frame.schema  # looked up once: this makes all types anew
+    columns = []
+    for name in names:
+        ordered_type = _ordered(schema[name])
+        columns.append(pl.col(name).cast(ordered_type))
+    return frame.select(columns)
 
 
 def _ordered(dtype: Any) -> Any:

@@ -28,16 +28,16 @@ _LIST = 9
 _SET = 10
 _STRUCT = 12
 
-# Numbers of fields: of the footer and of a group of rows, ...
+# The numbers of fields of the footer and of a group of rows.
 _ROW_GROUPS = 4
 _COLUMNS = 1
 _COLUMN = 3
-# ... of a column in a group, ...
+# The numbers of fields of a column in a group of rows.
 _N_VALUES = 5
 _PACKED_BYTES = 7
 _DATA_OFFSET = 9
 _DICTIONARY_OFFSET = 11
-# ... and of the header of a page.
+# The numbers of fields of the header of a page.
 _PAGE_BYTES = 2
 _PACKED_PAGE_BYTES = 3
 _DATA_PAGE = 5
@@ -62,8 +62,10 @@ def has_sound_pages(data: bytes | mmap) -> bool:
         for group in footer[_ROW_GROUPS]:
             for column in group[_COLUMNS]:
                 chunk = column[_COLUMN]
+                # The dictionary, if there is one, comes before the data.
                 data_start = chunk[_DATA_OFFSET]
-                start = min(data_start, chunk.get(_DICTIONARY_OFFSET) or data_start)
+                dictionary_start = chunk.get(_DICTIONARY_OFFSET) or data_start
+                start = min(data_start, dictionary_start)
                 # Columns that share their pages could make a small file take for ever.
                 if start in seen_starts:
                     continue

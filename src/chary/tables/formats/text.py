@@ -11,8 +11,10 @@ from chary._words import Parameter, shown
 from chary.tables.formats.files import File
 from chary.tables.table import TableError
 
-CHUNK = 4 << 20  # bytes read at a time
-_LONGEST_RECORD = 256 << 20  # bytes
+# This many bytes are read at a time.
+CHUNK = 4 << 20
+# A record of more bytes than these is refused: it seems to have no end.
+_LONGEST_RECORD = 256 << 20
 
 
 class Chunk(NamedTuple):
@@ -46,7 +48,9 @@ def text_chunks(file: File, encoding: str | None, size: int | None) -> Iterator[
         try:
             utf8 = decoder.decode(data, is_last).encode()
         except ValueError:
-            if is_certain or not is_ascii or not _is_windows_1252(undecoded + data):
+            # The encoding was a guess, UTF-8, and no chunk before this one has supported it.
+            is_open = not is_certain and is_ascii
+            if not is_open or not _is_windows_1252(undecoded + data):
                 raise TableError(
                     f"{file.name} is not valid {codec.removesuffix('-sig')} text; pass its "
                     f"encoding with {Parameter('encoding')}, such as cp1252, cp1250, cp1251, "

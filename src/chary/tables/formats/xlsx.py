@@ -34,14 +34,16 @@ from chary.tables.table import (
     refuse_duplicates,
 )
 
-# What a worksheet has room for.
+# A worksheet has room for this many rows, the header included.
 _MOST_ROWS = 2**20
+# A worksheet has room for this many columns.
 _MOST_COLUMNS = 2**14
+# A cell has room for this many characters.
 _MOST_CHARACTERS = 2**15 - 1
-# Below this a workbook, which knows floats only, keeps whole numbers exactly.
+# A workbook knows floats only, which hold whole numbers exactly below this one.
 _EXACT_BELOW = 2**53
-# Bytes of memory for each cell of a worksheet, an empty one too: 56 to 61 were measured with
-# fastexcel 0.21.
+# Each cell of a worksheet, an empty one too, takes about this many bytes of memory while it is
+# read: 56 to 61 were measured with fastexcel 0.21.
 _CELL_BYTES = 64
 # Excel stores a time without a day as a moment of one of these days.
 _NO_DAY = (datetime.date(1899, 12, 30), datetime.date(1899, 12, 31))
@@ -58,7 +60,8 @@ _MIDNIGHT = r"^(\d{4}-\d\d-\d\d) 00:00:00$"
 _DAY = r"^\d{4}-\d\d-\d\d$"
 # What fastexcel says of a column that mixes types.
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
-_NAMED_SHEETS = 12  # worksheets that a sentence lists
+# A sentence lists at most this many worksheets.
+_NAMED_SHEETS = 12
 
 
 class Xlsx(Format):
@@ -103,7 +106,7 @@ class Xlsx(Format):
             )
 
     def appender(self, stream: BinaryIO, group_rows: int) -> Appender:
-        """Open a stream that takes rows bit by bit."""
+        """Make an appender, which writes rows to ``stream`` as they come."""
         return _WorkbookAppender(stream)
 
 
@@ -138,9 +141,12 @@ class _WorkbookAppender(Appender):
                 if column.name in self.dated:
                     _write_dates_and_texts(workbook, worksheet, j, column)
                     continue
-                is_exact = _can_keep(column)
-                cells = column if is_exact else column.cast(pl.String)
-                write = worksheet.write if is_exact else worksheet.write_string
+                if _can_keep(column):
+                    cells = column
+                    write = worksheet.write
+                else:
+                    cells = column.cast(pl.String)
+                    write = worksheet.write_string
                 number_format = _NUMBER_FORMATS.get(cells.dtype.base_type())
                 style = number_format and workbook.add_format({"num_format": number_format})
                 for i, value in enumerate(cells, start=1):  # the package writes cell by cell
@@ -179,17 +185,23 @@ def _can_keep(cells: pl.Series) -> bool:
     millisecond, or in a time zone.
     """
     dtype = cells.dtype
+    if dtype == pl.Boolean:
+        return True
+    if dtype.is_decimal():
+        return False
     if dtype.is_numeric():
         numbers = cells.cast(pl.Float64)
-        is_float = dtype.is_float()
-        is_small = not dtype.is_decimal() and bool((numbers.abs() < _EXACT_BELOW).all())
-        return (is_float or is_small) and bool(numbers.is_finite().all())
+        are_finite = bool(numbers.is_finite().all())
+        are_small = bool((numbers.abs() < _EXACT_BELOW).all())
+        return are_finite and (are_small or dtype.is_float())
     if dtype == pl.Date:
         return bool((cells >= _FIRST_DAY).all())
-    if isinstance(dtype, pl.Datetime):
-        is_recent = dtype.time_zone is None and (cells.dt.date() >= _FIRST_DAY).all()
-        return bool(is_recent) and _is_in_milliseconds(cells)
-    return dtype == pl.Boolean or (dtype == pl.Time and _is_in_milliseconds(cells))
+    if dtype == pl.Time:
+        return _is_in_milliseconds(cells)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is None:
+        are_recent = bool((cells.dt.date() >= _FIRST_DAY).all())
+        return are_recent and _is_in_milliseconds(cells)
+    return False
 
 
 def _is_in_milliseconds(cells: pl.Series) -> bool:
@@ -328,7 +340,11 @@ class _Extent(NamedTuple):
 
 
 def _extent(xml: bytes) -> _Extent:
-    """Look over the XML of a worksheet without keeping a cell of it."""
+    """Find how far the cells of a worksheet reach, without keeping a cell of its XML.
+
+    A parser calls ``start`` with each element in turn: a row, then its cells, each with the value
+    that it holds. So ``row`` and ``column`` are those of the cell that was begun last.
+    """
     filled_rows = {0}
     filled_columns: set[int] = set()
     row = 0
@@ -383,22 +399,21 @@ def _column_number(letters: str) -> int:
 
 
 def _worksheet_xml(data: bytes, worksheet: str) -> bytes:
-    """Find the part of a workbook that holds a worksheet."""
+    """Read the part of a workbook that holds a worksheet."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {_part_name(member): member for member in archive.namelist()}
         workbook = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
         links = ElementTree.fromstring(archive.read(parts["xl/_rels/workbook.xml.rels"]))
 
         # The workbook gives each worksheet the id of a link, and the link the path of a part.
-        element = next(
-            element
-            for element in workbook.iter()
-            if element.tag.endswith("}sheet") and element.get("name") == worksheet
-        )
-        link_id = next(value for key, value in element.items() if key.endswith("}id"))
-        targets = {link.get("Id"): link.get("Target", "") for link in links}
-        path = targets[link_id].removeprefix("/").removeprefix("xl/")
-        return archive.read(parts[_part_name(f"xl/{path}")])
+        link_ids: list[str] = []
+        for element in workbook.iter():
+            if element.tag.endswith("}sheet") and element.get("name") == worksheet:
+                link_ids += [value for key, value in element.items() if key.endswith("}id")]
+        target_of = {link.get("Id"): link.get("Target", "") for link in links}
+        path = target_of[link_ids[0]].removeprefix("/").removeprefix("xl/")
+        part = parts[_part_name(f"xl/{path}")]
+        return archive.read(part)
 
 
 def _part_name(member: str) -> str:
@@ -407,8 +422,18 @@ def _part_name(member: str) -> str:
 
 
 def _load(reader: Any, worksheet: str, first_row: int) -> tuple[pl.DataFrame, list[int]]:
-    """Read the cells from a row on; columns that mix types, by number, are text."""
-    mixed: dict[int, str] = {}
+    """Read the cells from a row on.
+
+    A column that mixes types is read as text. The package refuses such a column by an error that
+    names it, so the cells are read again after each such error.
+
+    Returns
+    -------
+    cells : DataFrame
+    mixed : list of int
+        The numbers of the columns that mix types, from 0.
+    """
+    mixed: dict[int, str] = {}  # the type to read such a column in, by its number
     while True:
         try:
             cells = reader.load_sheet(
@@ -429,15 +454,23 @@ def _load(reader: Any, worksheet: str, first_row: int) -> tuple[pl.DataFrame, li
 
 
 def _narrowed(cells: pl.Series) -> pl.Series:
-    """Cast a column to the narrowest type that keeps all values."""
+    """Cast a column to the narrowest type that keeps all values.
+
+    Whole numbers become integers, moments at midnight dates, and moments without a day times. A
+    column without a filled cell becomes text.
+    """
     if cells.null_count() == len(cells):
         return cells.cast(pl.String)
     if cells.dtype == pl.Float64:
-        is_whole = (cells == cells.floor()) & (cells.abs() < _EXACT_BELOW)
-        return cells.cast(pl.Int64) if is_whole.all() else cells
+        is_whole = cells == cells.floor()
+        is_exact = cells.abs() < _EXACT_BELOW
+        if (is_whole & is_exact).all():
+            return cells.cast(pl.Int64)
     if cells.dtype == pl.Datetime:
-        if cells.dt.date().is_in(_NO_DAY).all():
-            return cells.dt.time()
-        is_midnight = cells.dt.time() == datetime.time(0)
-        return cells.dt.date() if is_midnight.all() else cells
+        days = cells.dt.date()
+        times = cells.dt.time()
+        if days.is_in(_NO_DAY).all():
+            return times
+        if (times == datetime.time(0)).all():
+            return days
     return cells
