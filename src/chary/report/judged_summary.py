@@ -33,9 +33,10 @@ from chary.report.plain_data import (
 # Whether the audit shows a required accuracy; "changed": labels may differ from those at the draw.
 Outcome = Literal["shown", "open", "ruled out", "changed"]
 
-# Names of the positive one of two classes.
+# If one of two classes has one of these names, it is the positive class.
 _POSITIVE = {"1", "correct", "good", "pass", "passed", "positive", "right", "true", "y", "yes"}
-_CLEAR = 0.05  # with a p-value below this, one of two columns is called better
+# One of two columns is called better if the p-value of the comparison is below this.
+_CLEAR = 0.05
 
 
 class JudgedSummary(TypedDict):
@@ -272,13 +273,16 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
 def _count_pairs(judgement: Judgement) -> dict[tuple[str, str], int]:
     """Count the audited rows by (answer, label)."""
     n_rows_of: dict[tuple[str, str], int] = {}
-    # The wrong labels.
+    # The rows with a wrong label, or none.
     for (truth, label), n_rows in judgement.confusions.items():
-        n_rows_of[str(truth), str(label or NO_LABEL)] = n_rows
-    # The right ones.
-    for name, figures in judgement.classes.items():
+        answer_name = str(truth)
+        label_name = str(label or NO_LABEL)
+        n_rows_of[answer_name, label_name] = n_rows
+    # The rows with the right label.
+    for label, figures in judgement.classes.items():
         if figures.precision:
-            n_rows_of[str(name), str(name)] = figures.precision.correct
+            label_name = str(label)
+            n_rows_of[label_name, label_name] = figures.precision.correct
     return n_rows_of
 
 
@@ -323,9 +327,14 @@ def _rates(classes: Sequence[JudgedClassSummary]) -> RatesSummary | None:
     if len(classes) != 2:
         return None
     rarer, other = sorted(classes, key=lambda figures: figures["labelled"])
-    positive, negative = rarer, other
-    if other["name"].casefold() in _POSITIVE and rarer["name"].casefold() not in _POSITIVE:
-        positive, negative = other, rarer
+    rarer_says_yes = rarer["name"].casefold() in _POSITIVE
+    other_says_yes = other["name"].casefold() in _POSITIVE
+    if other_says_yes and not rarer_says_yes:
+        positive = other
+        negative = rarer
+    else:
+        positive = rarer
+        negative = other
     tpr = positive["recall"]
     tnr = negative["recall"]
     return {
@@ -419,7 +428,8 @@ def _accept(result: JudgedTable, columns: Sequence[JudgedColumnSummary]) -> Acce
 def _required(result: JudgedTable) -> RequiredSummary | None:
     """Say whether the labels are as accurate as required.
 
-    The one-sided lower limit decides; without one, the lower end of the interval.
+    They are if the one-sided lower limit reaches the required accuracy. A score without such a
+    limit is judged by the lower end of its interval.
     """
     share = result.tested.options.require
     if share is None:

@@ -1,4 +1,8 @@
-"""What a report says of labels that chary made, as plain data."""
+"""What a report says of labels that chary made, as plain data.
+
+The verdict on the labelled rows, and the sentence that warns if they differ from the rest, are put
+into words in ``labelling/diagnose.py``; here they are only passed on.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,16 @@ from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Colum
 from chary.tables.preparation import Feature
 from chary.tables.target import likely_slips
 
-_N_SHIFTS = 20  # features that differ between labelled and other rows, at most
-# How much is shown of a row to check, at most.
-_N_COLUMNS = 6  # identifiers included
+# At most this many features that differ between labelled and other rows are listed.
+_N_SHIFTS = 20
+# A row to check is shown by at most this many of its cells, identifiers included.
+_N_COLUMNS = 6
+# A row to check is shown by at most this many identifiers.
 _N_IDENTIFIERS = 2
-_N_DIGITS = 6  # of a number
-_N_CHARACTERS = 1_000  # of a cell
+# A number in such a row is shown with this many digits.
+_N_DIGITS = 6
+# At most this many characters of a cell in such a row are kept.
+_N_CHARACTERS = 1_000
 
 
 class LabelsSummary(TypedDict):
@@ -311,22 +319,22 @@ def _diagnosis(
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
     """List the features that differ most, once for the same words.
 
-    Several features may have the same words, such as the month and its sine. The first of them that
-    a person can read is listed, or the last if none can be read.
+    Several features may have the same words, such as the month and its sine. If a person can read
+    some of them, as the month, the first of these is listed and stands for all. If none can be
+    read, the last one is listed.
     """
     readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
-    shift_of: dict[str, ShiftSummary] = {}  # by words of the feature
+    shift_of: dict[str, ShiftSummary] = {}  # by the words of the feature
     for shift in diagnosis.shifts:
         if len(shift_of) == _N_SHIFTS:
             break
         feature = features[shift.feature]
-        is_readable = feature.unit != UNREADABLE
-        if is_readable and feature.words in shift_of:
-            continue
-        if not is_readable and feature.words in readable_words:
-            continue
-        # An unreadable feature replaces one with the same words.
-        shift_of[feature.words] = _shift(shift, feature)
+        if feature.unit == UNREADABLE:
+            is_listed = feature.words not in readable_words  # it may replace an earlier one
+        else:
+            is_listed = feature.words not in shift_of
+        if is_listed:
+            shift_of[feature.words] = _shift(shift, feature)
     return list(shift_of.values())
 
 
@@ -576,10 +584,13 @@ def _naming_columns(result: LabeledTable) -> list[str]:
     preparation = result.model[0]
     identifiers = [column.name for column in preparation.columns_ if column.kind == IDENTIFIER]
     candidates = identifiers[:_N_IDENTIFIERS]
-    candidates += [result.compared[shift.feature].column for shift in result.diagnosis.shifts]
-    candidates += [feature.column for feature in preparation.features()]
+    for shift in result.diagnosis.shifts:
+        feature = result.compared[shift.feature]
+        candidates.append(feature.column)
+    for feature in preparation.features():
+        candidates.append(feature.column)
 
     # A feature may come from a file beside the table, and not from one of its columns.
-    frame = result.table.frame
-    in_table = [name for name in dict.fromkeys(candidates) if name in frame.columns]
-    return in_table[:_N_COLUMNS]
+    names_in_table = set(result.table.frame.columns)
+    naming_columns = [name for name in dict.fromkeys(candidates) if name in names_in_table]
+    return naming_columns[:_N_COLUMNS]

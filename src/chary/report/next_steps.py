@@ -28,8 +28,8 @@ from chary.report.plain_data import (
 )
 from chary.tables.cells import CODE_WORDS
 
-# Results on real tables whose labels were from one group of rows, or chosen by a column; a test
-# compares the numbers with studies/results/tables. Gains are in points of accuracy.
+# These results are from real tables whose labels were from one group of rows, or chosen by a
+# column. A test compares the numbers with studies/results/tables. Gains are in points of accuracy.
 STUDIED = {
     "n_tables": 20,
     "prior_gain": 0.3,  # by true class shares
@@ -40,7 +40,8 @@ _PRIOR_HELPS = (
     "{prior_balanced_gain} of balanced accuracy."
 ).format(**STUDIED)
 
-_N_SLIPS = 5  # labels that may be slips, of one hint
+# A hint names at most this many labels that may be slips.
+_N_SLIPS = 5
 
 _HALVING = "halving their width takes about four times as many rows"
 NARROWER = f"To narrow the intervals, label more random rows: {_HALVING}."
@@ -156,8 +157,9 @@ def quality(summary: LabelsSummary) -> Quality:
     held_out = summary["held_out"]
     promised = held_out["accuracy"] if held_out else None
 
-    # ``after`` is of the model that made the labels, so it comes first. ``before`` is of a model
-    # that has not learned from the audit.
+    # The audit scores two models: audit["before"] is of a model that has not learned from its
+    # answers, audit["after"] of the model that has learned from them. The second one made the
+    # labels, so its bar comes first.
     bars: list[AccuracyBar] = []
     if audit["after"] is not None:
         bars.append({"words": "These labels", **audit["after"], "mark": promised})
@@ -193,7 +195,11 @@ def _quality_without_audit(audit_size: int) -> Quality:
 
 
 def _bars_sentence(audit: AuditSummary) -> str:
-    """Say what the intervals of an audit rest on, and when they hold."""
+    """Say what the intervals of an audit rest on, and when they hold.
+
+    They are the bars of ``quality``: first the interval of the model that learned from the audit,
+    if there is one, then that of the model that did not.
+    """
     rows = f"{audit['before']['n']} random rows that a person labelled"
     if audit["after"] is None:
         validity = ", valid whenever you stop," if audit["stopped"] else ""
@@ -351,7 +357,7 @@ def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
     return _step(f"{aim}, {step}{end}", command)
 
 
-# ---------------------------------------------------------------- both
+# ---------------------------------------------------------------- steps of both kinds of labels
 
 
 def _step(words: str, command: str = "") -> NextStep:
@@ -366,9 +372,13 @@ def _acceptable(
     caveat: str,
     in_column: str = "",
 ) -> NextStep:
-    """Tell the smallest error at which labels can be accepted; errors are in ascending order."""
-    smallest = next((item for item in acceptances if item["n_accepted"]), None)
-    if smallest is not None:
+    """Tell the smallest error at which labels can be accepted, or what stands in the way.
+
+    The ``acceptances`` are in the ascending order of their errors.
+    """
+    possible = [acceptance for acceptance in acceptances if acceptance["n_accepted"]]
+    if possible:
+        smallest = possible[0]
         labels = counted(smallest["n_accepted"], "label")
         words = (
             f"{labels}{in_column} of confidence {smallest['threshold']:.4g} or more can be "

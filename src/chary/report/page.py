@@ -1,4 +1,8 @@
-"""The report as one HTML page: no script, no request, all texts of a table escaped."""
+"""The report as one HTML page: no script, no request, all texts of a table escaped.
+
+Each section is a template. The tables, bars and drawings that sections share are macros of
+``templates/cells.html``.
+"""
 
 from __future__ import annotations
 

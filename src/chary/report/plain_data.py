@@ -30,8 +30,9 @@ VERSIONS = {
 BaselineOutcome = Literal["better", "not shown", "not better"]
 Tone = Literal["good", "fair", "bad"]  # decides the colour of a sentence
 
-_MOST_IN_MATRIX = 15  # labels; with more, no matrix is shown
-# The accuracy that counts as good: green if the whole interval is above it, red if it is below.
+# A matrix has at most this many labels; with more, none is shown.
+_MOST_IN_MATRIX = 15
+# This accuracy counts as good: green if the whole interval is above it, red if it is below.
 _GOOD = 0.9
 
 
@@ -209,20 +210,31 @@ def matrix_of(
 ) -> MatrixSummary | None:
     """Lay out the audited rows by answer and label; None if there are too many classes, or one.
 
-    ``counts_by_pair`` has the number of rows by (answer, label).
+    The matrix has a row for each class that was answered, and a column for each class that was
+    answered or is a label of some row. Both are in the order of ``class_names``.
+
+    Parameters
+    ----------
+    counts_by_pair : dict
+        The number of rows by (answer, label).
+    class_names : list of str
+        All classes.
     """
-    seen = {pair: n for pair, n in counts_by_pair.items() if n}
-    answered = {answer for answer, _ in seen}
-    labelled = {label for _, label in seen}
-    # Both are in the order of ``class_names``. A class that was answered has a column, too.
-    answers = [name for name in class_names if name in answered]
-    labels = [name for name in [*class_names, NO_LABEL] if name in answered | labelled]
+    answered_names = set()
+    labels_seen = set()
+    for (answer, label), n_rows in counts_by_pair.items():
+        if n_rows:
+            answered_names.add(answer)
+            labels_seen.add(label)
+    answers = [name for name in class_names if name in answered_names]
+    in_columns = answered_names | labels_seen
+    labels = [name for name in [*class_names, NO_LABEL] if name in in_columns]
     if not 1 < len(labels) <= _MOST_IN_MATRIX:
         return None
 
     counts = []
     for answer in answers:
-        counts.append([seen.get((answer, label), 0) for label in labels])
+        counts.append([counts_by_pair.get((answer, label), 0) for label in labels])
     return {"classes": answers, "labels": labels, "counts": counts}
 
 

@@ -22,7 +22,7 @@ _USUAL_PERCENT = {
 }
 # How a step counts its rows, as in "Labelling: 2,000 of 8,000 rows".
 _COUNTS = re.compile(r"([\d,]+) of ([\d,]+)")
-# Seconds before the time left is told: earlier guesses jump.
+# The time left is told only after this many seconds: earlier guesses jump.
 _FIRST_SECONDS = 1
 
 
@@ -54,8 +54,9 @@ class Pace:
         share_before, step_share = _usual_shares(kind)
         if share_before < self._share_before:  # the work begins anew
             self._work_start = self._clock()
-        # A step that starts at another share is new; at the very first step no share is known.
-        if share_before != self._share_before or not self._step_share:
+        # A step that is named again, to count its rows, goes on. It has the same share before it.
+        is_first_step = self._step_share == 0
+        if is_first_step or share_before != self._share_before:
             self._step_start = self._clock()
         self._share_before = share_before
         self._step_share = step_share

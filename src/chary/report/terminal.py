@@ -42,15 +42,21 @@ from chary.report.next_steps import (
 )
 from chary.report.plain_data import ClassShareSummary, Note, ScoreSummary, Tone
 
+# A panel is this many characters wide.
 _WIDTH = 100
-# The most entries that are shown of each list.
+# At most this many features that differ are shown.
 _N_SHIFTS = 10
-_N_NAMES = 20  # in one sentence
+# A sentence lists at most this many names.
+_N_NAMES = 20
+# At most this many notes are shown.
 _N_NOTES = 12
+# At most this many classes are shown.
 _N_CLASSES = 30
+# At most this many pairs of confused classes are shown.
 _N_CONFUSIONS = 8
+# At most this many values of a column are shown.
 _N_SLICES = 40
-# The characters of an interval that is drawn.
+# The line on which an interval is drawn has this many characters.
 _INTERVAL_CELLS = 16
 
 
@@ -146,19 +152,20 @@ def _learner_sentence(settings: SettingsSummary) -> str:
 
 def _show_columns(console: Console, title: str, columns: list[ColumnSummary]) -> None:
     """Name columns, each with the note on it."""
-    notes = [(column["name"], visible(column["note"], 120)) for column in columns]
-    _show_names(console, title, notes)
+    names_and_notes = [(column["name"], visible(column["note"], 120)) for column in columns]
+    _show_names(console, title, names_and_notes)
 
 
-def _show_names(console: Console, title: str, remarks: list[tuple[str, str]]) -> None:
-    """List names, each with a remark in brackets."""
-    if not remarks:
+def _show_names(console: Console, title: str, names_and_remarks: list[tuple[str, str]]) -> None:
+    """List names in a sentence, each with a remark in brackets."""
+    if not names_and_remarks:
         return
-    names = [f"{visible(name, 40)} ({remark})" for name, remark in remarks[:_N_NAMES]]
-    more = ""
-    if len(remarks) > _N_NAMES:
-        more = f" and {len(remarks) - _N_NAMES} more"
-    _show_paragraph(console, f"{title}: {', '.join(names)}{more}.")
+    listing = []
+    for name, remark in names_and_remarks[:_N_NAMES]:
+        listing.append(f"{visible(name, 40)} ({remark})")
+    n_more = len(names_and_remarks) - _N_NAMES
+    more = f" and {n_more} more" if n_more > 0 else ""
+    _show_paragraph(console, f"{title}: {', '.join(listing)}{more}.")
 
 
 def _show_remarks(console: Console, remarks: list[str]) -> None:
@@ -300,12 +307,17 @@ def _drawn_interval(low: float, high: float, mark: float) -> str:
     '···■■■|■■·······'
     """
     cells = ["·"] * _INTERVAL_CELLS
-    first = min(int(low * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
-    last = min(int(high * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
-    for place in range(first, max(first, last) + 1):
+    first = _drawn_place(low)
+    last = _drawn_place(high)
+    for place in range(first, last + 1):
         cells[place] = "■"
-    cells[min(int(mark * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)] = "|"
+    cells[_drawn_place(mark)] = "|"
     return "".join(cells)
+
+
+def _drawn_place(share: float) -> int:
+    """Return the place of a share on the line of a drawn interval; 1 is at its end."""
+    return min(int(share * _INTERVAL_CELLS), _INTERVAL_CELLS - 1)
 
 
 def _judged_classes(classes: Sequence[JudgedClassSummary]) -> Grid:
@@ -358,7 +370,7 @@ def _slices(slices: SlicesSummary) -> Grid:
     return number_grid(headings, rows, n_shown=_N_SLICES)
 
 
-# ---------------------------------------------------------------- both
+# ---------------------------------------------------------------- parts of all that is shown
 
 
 def _show_audit_notes(console: Console, notes: list[Note]) -> None:
@@ -402,12 +414,17 @@ def number_grid(
 ) -> Grid:
     """Lay out the first ``n_shown`` rows, each a name and numbers, and count the other rows."""
     grid = Grid(box=box.SIMPLE)
-    for place, heading in enumerate(headings):
-        grid.add_column(Text(heading), justify="right" if place else "left")
+    first_heading, *other_headings = headings
+    grid.add_column(Text(first_heading))
+    for heading in other_headings:
+        grid.add_column(Text(heading), justify="right")
+
     for name, *cells in rows[:n_shown]:
         # A name may be from the user's table, so nothing in it is markup.
-        texts = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
-        grid.add_row(Text(visible(name, 60)), *texts)
-    if len(rows) > n_shown:
-        grid.add_row(Text(f"and {len(rows) - n_shown} more"))
+        name_text = Text(visible(name, 60))
+        cell_texts = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
+        grid.add_row(name_text, *cell_texts)
+    n_more = len(rows) - n_shown
+    if n_more > 0:
+        grid.add_row(Text(f"and {n_more} more"))
     return grid
