@@ -38,7 +38,8 @@ from chary.review.start_page import (
 from chary.review.truth_page import accept, truth_page
 from chary.review.workbench import Page, Query, Workbench
 
-MOST_POSTED = 1 << 20  # bytes that a page may send at once: a mebibyte
+# A page may send at most this many bytes at once: a mebibyte.
+MOST_POSTED = 1 << 20
 
 # The pages in the order of their steps: address and name of the template.
 PAGES = {
@@ -215,8 +216,9 @@ def _asset(request: Request) -> Response:
 
 async def _failure(request: Request, error: Exception) -> Response:
     """Answer with the sentence of an error."""
-    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
-    return JSONResponse({"error": page_sentence(error)}, status)
+    # Every error is an ``Exception``, the last of these classes.
+    statuses = [status for kind, status in _STATUS.items() if isinstance(error, kind)]
+    return JSONResponse({"error": page_sentence(error)}, statuses[0])
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:

@@ -19,10 +19,12 @@ from chary.review.row_to_label import (
 from chary.review.workbench import Body, Query, Workbench
 from chary.tables import TableError
 
-# When the interval of the accuracy is shown.
-PLANNED = "planned"  # at the end
-LIVE = "live"  # all along
-MOST_DRAWN = 5_000  # rows that a person can be given
+# The interval of the accuracy is shown at the end.
+PLANNED = "planned"
+# The interval of the accuracy is shown all along.
+LIVE = "live"
+# A person can be given at most this many rows.
+MOST_DRAWN = 5_000
 
 
 class AuditProgress(TypedDict):
@@ -169,7 +171,9 @@ def _sheet_of(bench: Workbench) -> Filling:
 def _known_classes(bench: Workbench, filling: Filling) -> list[str]:
     """List the classes of the table, then new classes that a person has answered."""
     classes = bench.job.classes
-    return [*classes, *sorted(set(filling.answers) - {*classes, "", SKIPPED})]
+    no_new_class = {*classes, "", SKIPPED}
+    new_classes = set(filling.answers) - no_new_class
+    return [*classes, *sorted(new_classes)]
 
 
 def _interval(bench: Workbench, filling: Filling) -> str | None:

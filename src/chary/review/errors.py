@@ -5,7 +5,8 @@ from __future__ import annotations
 from chary._words import Parameter, Step, shown
 from chary.tables import TableError
 
-# The kinds that a column can be given on the page, each with its option.
+# The kinds that a person can choose for a column on the page Start, each with the name of the
+# option that makes the same choice in a command.
 KINDS = {
     "number": "numeric",
     "category": "categorical",
@@ -13,7 +14,7 @@ KINDS = {
     "identifier": "identifier",
     "leave out": "drop",
 }
-# Where on the pages a parameter is chosen.
+# The place on the pages where each parameter is chosen, as an error names it.
 PLACES = {"error": "the error on the page Truth"}
 PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()}
 
@@ -27,7 +28,10 @@ class NotHereError(TableError):
 
 
 def page_sentence(error: BaseException) -> str:
-    """Say what went wrong in the words of a page, without parameters of Python or options.
+    """Say what went wrong in the words of a page.
+
+    The sentence of a ``TableError`` may name a parameter of Python, which a command would show as
+    an option. On a page, its place among the pages is named instead.
 
     >>> page_sentence(TableError("Too many columns; choose ", Parameter("drop"), "."))
     'Too many columns; choose the kind “leave out” on the page Start.'
@@ -44,7 +48,7 @@ def page_sentence(error: BaseException) -> str:
 
 
 def _in_words(part: str | Parameter | Step) -> str:
-    """Replace a parameter by its place on the pages; leave a text or a step, which are words."""
+    """Write a part of a sentence: a parameter by its place on the pages, all else as it is."""
     if not isinstance(part, Parameter):
         return str(part)
     setting = part.name.replace("_", " ")

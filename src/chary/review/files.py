@@ -10,7 +10,8 @@ from chary._files import atomic_writes
 from chary.audit import sheet_path
 from chary.tables import Table, state_of
 
-Writers = dict[str, Callable[[BinaryIO], object]]  # by kind of output
+# For each kind of output, such as "report", a function that writes it to a stream.
+Writers = dict[str, Callable[[BinaryIO], object]]
 
 
 class Paths(NamedTuple):
@@ -59,16 +60,23 @@ class Outputs:
 
         ``content`` is what the files depend on, which ``status`` compares.
         """
-        kinds = [kind for kind in writers if overwrite or self._is_free(kind)]
+        kinds = []
+        names_left = []
+        for kind in writers:
+            if overwrite or self._is_free(kind):
+                kinds.append(kind)
+            else:
+                names_left.append(self.paths[kind].name)
+
         paths = [self.paths[kind] for kind in kinds]
         with atomic_writes(paths, overwrite=True) as streams:
             for kind, stream in zip(kinds, streams, strict=True):
-                writers[kind](stream)
-
-        for kind in kinds:
-            self._states[kind] = state_of(self.paths[kind])
+                write = writers[kind]
+                write(stream)
+        for kind, path in zip(kinds, paths, strict=True):
+            self._states[kind] = state_of(path)
             self._content[kind] = content
-        return [self.paths[kind].name for kind in writers if kind not in kinds]
+        return names_left
 
     def status(self, kinds: Iterable[str], content: object) -> list[FileStatus]:
         """Tell which files exist, which may be written unasked, and which are out of date."""

@@ -64,11 +64,16 @@ CHOOSE = "choose"
 LABEL = "label"
 JUDGE = "judge"
 
-_EXAMPLES = 3  # cells of a column that are shown
+# At most this many different cells of a column are shown as examples.
+_EXAMPLES = 3
+# The examples are taken from at most this many first rows.
 _ROWS_FOR_EXAMPLES = 200
-_EXAMPLE_WIDTH = 60  # characters
-_FEW_VALUES = 30  # a column with at most this many different values may be the target
-_CELLS_TO_COUNT = 20_000  # about this many cells of each column are looked at, evenly spaced
+# An example is cut to this many characters.
+_EXAMPLE_WIDTH = 60
+# A column with at most this many different values may well be the target.
+_FEW_VALUES = 30
+# To count the values of a column, about this many of its cells are looked at, evenly spaced.
+_CELLS_TO_COUNT = 20_000
 
 
 class ColumnChoice(TypedDict):
@@ -126,21 +131,24 @@ class ChooseJob(_Job):
         A column is likely to be the target if it has few different values. Among such columns, one
         with more empty cells is likelier.
         """
-        # (is_unlikely, -empty_share, place in the table, choice): sorted by the first three.
-        choices: list[tuple[bool, float, int, ColumnChoice]] = []
         frame = self.table.frame
-        for cells in frame.gather_every(max(1, frame.height // _CELLS_TO_COUNT)):
+        step = max(1, frame.height // _CELLS_TO_COUNT)
+        choices: list[ColumnChoice] = []
+        rank_of: dict[str, tuple[bool, float]] = {}  # by name: the smaller, the likelier
+        for cells in frame.gather_every(step):
             if not can_be_text(cells.dtype):
                 continue
             labels = label_texts(target_texts(cells))
             n_values = labels.drop_nulls().n_unique()
             empty_share = labels.null_count() / max(1, len(labels))
+            is_unlikely = not 2 <= n_values <= _FEW_VALUES
+            rank_of[cells.name] = (is_unlikely, -empty_share)
+
             examples = ", ".join(self.examples[cells.name])
             about = f"{n_values:,} values, {percent(empty_share)} empty: {examples}"
-            is_unlikely = not 2 <= n_values <= _FEW_VALUES
-            choice: ColumnChoice = {"name": cells.name, "about": about}
-            choices.append((is_unlikely, -empty_share, len(choices), choice))
-        return [choice for *_, choice in sorted(choices)]
+            choices.append({"name": cells.name, "about": about})
+        # Columns of the same rank keep the order of the table.
+        return sorted(choices, key=lambda choice: rank_of[choice["name"]])
 
     def values_of(self, name: str) -> list[Value]:
         """List the values of a column, read with the options."""
@@ -201,7 +209,10 @@ class LabelJob(_Job):
         return label_table(self.table, options, progress=progress, diagnosed=diagnosed)
 
     def writers(self, result: LabeledTable) -> Writers:
-        """Return the function that writes each output to a stream; the table is the last."""
+        """Return, for each kind of output, a function that writes it to a stream.
+
+        The table comes last.
+        """
         hints = Hints.for_labels(result.options, self.files, result.audit_size)
         return {
             "report": lambda stream: _write_page(render_page(summarize(result), hints), stream),
@@ -246,17 +257,19 @@ class JudgeJob(_Job):
         tested = read_labels_under_test(self.source, self.command_options)
         hidden, revealing = hidden_columns(tested)
         self.hidden = [*hidden, *revealing]
-        self.notes = tested.notes
+        self.notes = [*tested.notes]
         if revealing:
-            note = "Not shown while you label, because its name or cells may give the label away: "
-            self.notes = [*tested.notes, f"{note}{named_columns(revealing)}."]
+            self.notes.append(
+                "Not shown while you label, because its name or cells may give the label away: "
+                f"{named_columns(revealing)}."
+            )
         self.classes = tested.classes
         self.population = self.source.n_filled
-        self.values = [
-            Value(str(label), n_rows, is_label=True, is_doubtful=False)
-            for label, n_rows in tested.counts[self.target].items()
-            if label is not None
-        ]
+        values = []
+        for label, n_rows in tested.counts[self.target].items():
+            if label is not None:
+                values.append(Value(str(label), n_rows, is_label=True, is_doubtful=False))
+        self.values = values
 
     @property
     def command_options(self) -> JudgeOptions:
@@ -280,7 +293,10 @@ class JudgeJob(_Job):
         return judge_table(self.source, options.audit, options)
 
     def writers(self, result: JudgedTable) -> Writers:
-        """Return the function that writes each output to a stream; the table is the last."""
+        """Return, for each kind of output, a function that writes it to a stream.
+
+        The table comes last, and is written only if there are labels to accept.
+        """
         writers: Writers = {
             "report": lambda stream: _write_page(render_judged(summarize_judged(result)), stream)
         }

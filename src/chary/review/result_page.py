@@ -12,9 +12,12 @@ from chary.review.row_to_label import text_of
 from chary.review.truth_page import truth_page
 from chary.review.workbench import Body, Query, Workbench
 
-N_ROWS = 50  # rows that are shown
+# At most this many rows are shown.
+N_ROWS = 50
+# At most this many columns are shown.
 _N_COLUMNS = 300
-_N_CHARACTERS = 300  # of a cell
+# At most this many characters of a cell are shown.
+_N_CHARACTERS = 300
 
 
 class ResultPage(TypedDict):

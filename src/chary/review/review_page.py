@@ -135,9 +135,11 @@ class DoubtfulRows:
         With ``after``, the number of a row from 1, the list starts behind this row and goes round.
         """
         rows = self.order
-        # At most one row has this number: it goes to the end.
-        for place in np.flatnonzero(rows + 1 == after):
-            rows = np.roll(rows, -1 - place)
+        if after is not None:
+            places = np.flatnonzero(rows == after - 1)  # one place, or none
+            if len(places):
+                # Turned round, so that the row itself is the last one.
+                rows = np.roll(rows, -1 - places[0])
         return rows[~np.isin(rows, closed)]
 
     def proposed(self, row: int) -> str:

@@ -11,8 +11,13 @@ from chary.audit import CLASS_KEYS, SKIPPED
 from chary.review.workbench import Query
 from chary.tables import TableError, cell_words, is_marker, is_no_answer
 
-MOST_CHARACTERS = 10_000  # of a cell
-_LONGEST_ANSWER = 200  # characters
+# At most this many characters of a cell are shown.
+MOST_CHARACTERS = 10_000
+# An answer has at most this many characters.
+_LONGEST_ANSWER = 200
+# A number in an address has at most this many digits: Python refuses to read very many.
+_MOST_DIGITS = 9
+_NO_WHOLE_NUMBER = "How many, or which one, is a whole number."
 
 
 class Field(TypedDict):
@@ -60,8 +65,8 @@ def checked_answer(answer: Any, classes: Sequence[str], markers: Sequence[str]) 
     if answer in (*classes, "", SKIPPED):
         return answer
     name = " ".join(answer.split())
-    can_be_class = name.isprintable() and name and not is_no_answer(name)
-    if not can_be_class or is_marker(name, markers):
+    means_nothing = not name or is_no_answer(name) or is_marker(name, markers)
+    if means_nothing or not name.isprintable():
         raise TableError(f"{shown(answer)} means no label; skip the row instead, or name a class.")
     return name
 
@@ -71,16 +76,16 @@ def number_in(query: Query, name: str, most: int) -> int | None:
     text = query.get(name)
     if not text:
         return None
-    # Python refuses to read a number of very many digits; ``whole_number`` refuses any text.
-    is_number = text.isdecimal() and len(text) < 10
-    number = int(text) if is_number else whole_number(text)
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise TableError(_NO_WHOLE_NUMBER)
+    number = int(text)
     if not 1 <= number <= most:
         raise TableError(f"There are rows 1 to {most:,}.")
     return number
 
 
 def whole_number(value: Any) -> int:
-    """Return a whole number from a request; refuse anything else."""
-    if type(value) is not int:  # True is an int, too
-        raise TableError("How many, or which one, is a whole number.")
+    """Return a whole number from the body of a request; refuse anything else."""
+    if type(value) is not int:  # ``isinstance`` would take True for a number
+        raise TableError(_NO_WHOLE_NUMBER)
     return value

@@ -87,7 +87,8 @@ class Safety:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
-                # One line, with nothing that was sent but method and path.
+                # A refused request is logged in one line. Of what was sent, only method and path
+                # are in it: the address may hold the token, and the body answers.
                 if message["status"] >= 400:
                     method = visible(scope["method"], 10)
                     path = visible(scope["path"], 80)
@@ -137,11 +138,14 @@ class Safety:
 
         # A browser sends Origin, Sec-Fetch-Site or both, and each that it sends must be our own.
         origin = headers.get("origin", "").lower()
-        is_own = origin in {f"http://{host}" for host in self.hosts}
-        is_own |= site != "" and not origin
-        if site not in ("", "same-origin") or not is_own:
+        if origin:
+            is_own_origin = origin in {f"http://{host}" for host in self.hosts}
+        else:
+            is_own_origin = site != ""  # the site, which is checked below, says enough
+        if site not in ("", "same-origin") or not is_own_origin:
             raise HTTPException(403, "Another page tried to write.")
-        if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        content_type = headers.get("content-type", "").split(";")[0].strip().lower()
+        if content_type != "application/json":
             raise HTTPException(400, "Only JSON is accepted.")
 
 

@@ -17,8 +17,8 @@ class Sheets:
 
     def __init__(self, job: Any) -> None:
         self.job = job
-        self._open: dict[Path, Filling] = {}
-        self._problems: dict[Path, str] = {}
+        self._open: dict[Path, Filling] = {}  # the sheets that were read and can be used
+        self._problems: dict[Path, str] = {}  # why a sheet cannot be used, in a sentence
 
     @property
     def audit(self) -> Filling | None:
@@ -62,9 +62,9 @@ class Sheets:
             if filling is None or filling.place_of(row) is None:
                 self.job.add_to_check(path, row, guess, filling)
                 filling = self._read(path)
+        place = None if filling is None else filling.place_of(row)
         # Another program, which does not heed the lock, may have changed the sheet meanwhile.
-        place = filling and filling.place_of(row)
-        if not filling or not place:
+        if filling is None or place is None:
             raise ConflictError(f"{path.name} was just changed; try again.")
         return filling, place
 

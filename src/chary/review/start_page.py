@@ -159,17 +159,19 @@ def _texts_in(body: Body, name: str) -> tuple[str, ...]:
 
 
 def _slips(bench: Workbench) -> list[SlipRow]:
-    """List the labels that may be slips, and those that were chosen to be."""
+    """List the labels that were chosen to be slips, then others that may be slips."""
     if bench.job.kind != LABEL:
         return []
     slips: list[SlipRow] = []
-    for label, meant in (bench.options.same or {}).items():
+    chosen_slips = bench.options.same or {}
+    for label, meant in chosen_slips.items():
         words = f"{shown(label)} is counted as {shown(meant)}."
         slips.append({"label": label, "words": words, "chosen": meant})
+
     rows_of = {value.name: value.rows for value in bench.job.values if value.is_label}
     for slip in likely_slips(rows_of, DEFAULTS.slip_share):
-        rows = counted(slip.rows, "row")
-        words = f"{shown(slip.label)} ({rows}) may be a slip for {shown(slip.meant)}."
+        n_rows = counted(slip.rows, "row")
+        words = f"{shown(slip.label)} ({n_rows}) may be a slip for {shown(slip.meant)}."
         slips.append({"label": slip.label, "words": words, "chosen": None})
     return slips
 

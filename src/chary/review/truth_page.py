@@ -24,7 +24,8 @@ from chary.review.errors import ConflictError
 from chary.review.workbench import Body, Query, Workbench
 from chary.tables import ACCEPT, TableError
 
-ERRORS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3)  # to choose from
+# A person can choose one of these errors.
+ERRORS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3)
 NOT_YET = "Not known yet: label the random rows first; the result follows."
 
 

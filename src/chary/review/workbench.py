@@ -32,7 +32,8 @@ from chary.tables import (
     state_of,
 )
 
-FEWEST_ANSWERS = 2  # an audit needs at least these
+# An audit needs at least this many answers.
+FEWEST_ANSWERS = 2
 
 Query = Mapping[str, str]  # what the address of a request says
 Body = Mapping[str, Any]  # what a request sends
@@ -122,11 +123,12 @@ class Workbench:
         checked = self.sheets.checked_rows()
         audit = self._audit_to_use() if audited else None
 
-        # Answers are compared, not paths of sheets. The error is left out: the labels do not depend
-        # on it, only the marks.
-        content = (options, checked, [] if audit is None else audit.answers)
+        # A result depends on the answers themselves, and not on the paths of their sheets. It does
+        # not depend on the error, which decides only about the marks.
+        audit_answers = [] if audit is None else audit.answers
+        content = (options, checked, audit_answers)
 
-        # The same as options of the command, which name the sheets.
+        # The options of the command name the sheets instead.
         if checked:
             options = replace(options, checked=self.paths.check)
         if audit is None:
@@ -159,9 +161,8 @@ class Workbench:
 
     def choose_same(self, label: str, meant: str | None) -> None:
         """Count a label as the class that is meant, or with None as a class of its own again."""
-        same = {
-            wrong: right for wrong, right in (self.options.same or {}).items() if wrong != label
-        }
+        same = dict(self.options.same or {})
+        same.pop(label, None)
         if meant is not None:
             same[label] = meant
         self._start_job(job_of(self.job.table, replace(self.options, same=same or None)))
@@ -218,7 +219,7 @@ class Workbench:
         with self.lock:
             job = self.job
             inputs = self.inputs()
-            runs = [inputs]
+            runs = [inputs]  # what to learn from, one result after the other
             # A live interval also needs labels that were learned without the answers.
             if inputs.is_live and self.unaudited is None:
                 runs = [self.inputs(audited=False), inputs]
@@ -234,7 +235,8 @@ class Workbench:
         for options, content, _ in runs:
             # Labels cannot be judged without an audit.
             if job.kind == LABEL or options.audit is not None:
-                self._adopt(progress, job.run(options, progress, diagnosed), content)
+                result = job.run(options, progress, diagnosed)
+                self._adopt(progress, result, content)
         if self.result is not None:
             self._write(progress)
 
@@ -297,15 +299,20 @@ class Workbench:
 
 def kinds_of(options: ReviewOptions) -> dict[str, str]:
     """Return the kind that was chosen for each column, if any."""
-    return {column: kind for kind, name in KINDS.items() for column in getattr(options, name)}
+    kind_of_column = {}
+    for kind, option in KINDS.items():
+        for column in getattr(options, option):
+            kind_of_column[column] = kind
+    return kind_of_column
 
 
 def with_kind(options: ReviewOptions, column: str, kind: str | None) -> ReviewOptions:
     """Return options that give a column one kind, or none."""
-    changes: dict[str, Any] = {}
-    for option_kind, name in KINDS.items():
-        columns = [other for other in getattr(options, name) if other != column]
+    # Each kind has an option that lists its columns: the column is on the list of ``kind`` alone.
+    columns_by_option: dict[str, Any] = {}
+    for option_kind, option in KINDS.items():
+        columns = [other for other in getattr(options, option) if other != column]
         if option_kind == kind:
             columns.append(column)
-        changes[name] = tuple(columns)
-    return replace(options, **changes)
+        columns_by_option[option] = tuple(columns)
+    return replace(options, **columns_by_option)
