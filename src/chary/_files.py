@@ -32,10 +32,11 @@ _WINDOWS = os.name == "nt"
 _SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")
 # Folders in which looking up a name can connect to the machine of that name.
 _MOUNTED_FOLDERS = ("/net", "/afs", "/smb", "/Network")
-# Errors of a disk that accepts no more. Other errors that are raised while the caller writes may be
-# about the files that the caller reads.
+# These are the errors of a disk that accepts no more. Other errors that are raised while the caller
+# writes may be about the files that the caller reads.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# This many bytes are written to find out whether a folder takes any.
 _PROBE_BYTES = 1 << 16
 # For each thread, the folders that it holds the lock of, in ``folders``; see ``sole_writer``.
 _this_thread = local()
@@ -155,7 +156,8 @@ def probe(paths: Iterable[GivenPath], *, overwrite: bool = False) -> None:
     with _errors_as_sentence(outputs):
         for output in outputs:
             folder = next(parent for parent in output.parents if parent.exists())
-            # Raises another error if the name is too long.
+            # An output that is not there yet is what is expected. Any other error is reported, such
+            # as that of a name that is too long.
             with suppress(FileNotFoundError):
                 os.lstat(output)
             temporary = _Temporary(folder / output.name)

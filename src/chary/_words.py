@@ -106,7 +106,8 @@ def named_columns(names: Sequence[str], most: int = 8) -> str:
     parts = [shown(name, 40) for name in names]
     if len(names) > most:
         half = most // 2
-        parts[half:-half] = [f"{len(names) - 2 * half:,} more"]
+        n_left_out = len(names) - 2 * half
+        parts = [*parts[:half], f"{n_left_out:,} more", *parts[-half:]]
     return listed(parts)
 
 

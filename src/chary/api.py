@@ -528,12 +528,15 @@ def _explain_result(result: Result, rows: Any) -> Any:
         # A mask that is a pandas Series may have the index of the table.
         if str(getattr(rows, "dtype", "")) == "bool":
             rows = aligned(rows, result.data, table.n_file_rows, "the mask")
-        numbers = np.atleast_1d(np.arange(table.n_file_rows)[rows])
+        all_numbers = np.arange(table.n_file_rows)
+        numbers = np.atleast_1d(all_numbers[rows])
 
+    # The numbers count blank rows, which are not in the frame, so places in it may be others.
     places = table.places_of(numbers)
-    # ``numbers`` count blank rows, ``places`` in the frame do not.
     X = details.features(places)
-    columns = _explanation_columns(details.explainer, X, details.codes[places], table.frame[places])
+    codes = details.codes[places]
+    frame = table.frame[places]
+    columns = _explanation_columns(details.explainer, X, codes, frame)
     return like(result.data, columns, numbers)
 
 
@@ -559,16 +562,22 @@ def _explain_new_rows(model: TableModel, rows: Any, background: Any, reading: Fi
 def _explanation_columns(
     row_explainer: Explainer, X: Array, codes: Ints, frame: pl.DataFrame
 ) -> dict[str, Any]:
-    """Make the columns of an explanation: label, deciding cells, and the effect of each column."""
+    """Make the columns of an explanation: label, deciding cells, and the effect of each column.
+
+    The effects are in the order of the columns of ``frame``.
+    """
     effects = row_explainer.effects(X, codes)  # (n, columns)
     effects_of = dict(zip(row_explainer.columns, effects.T, strict=True))
+    deciding_cells = row_explainer.cells(X, codes, frame, effects)
     classes = np.asarray(row_explainer.classifier.classes_).astype(str)
-    return {
+    columns: dict[str, Any] = {
         LABEL: classes[codes].tolist(),
-        WHY: as_texts(row_explainer.cells(X, codes, frame, effects)).to_list(),
-        # In the order of the table.
-        **{name: effects_of[name] for name in frame.columns if name in effects_of},
+        WHY: as_texts(deciding_cells).to_list(),
     }
+    for name in frame.columns:
+        if name in effects_of:
+            columns[name] = effects_of[name]
+    return columns
 
 
 @contextmanager

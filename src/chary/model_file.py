@@ -47,11 +47,12 @@ from chary.tables import TablePreparation
 from chary.tables.columns import Column, is_valid_column
 
 FORMAT = "chary-model-2"
-# Most bytes of a file.
+# A model file has at most this many bytes.
 _MAX_BYTES = 2**33
-# Most bytes that a text array takes in memory for each byte that it has in the file.
+# An array of text takes at most this many bytes in memory for each byte that it has in the file.
 _MAX_GROWTH = 64
-# Most features of a model: each row on which a loaded model is tried out has as many numbers.
+# A model has at most this many features: each row on which a loaded model is tried out has as many
+# numbers.
 _MAX_FEATURES = 2**20
 
 Arrays = dict[str, Array]
@@ -178,29 +179,54 @@ def load_bytes(data: bytes, name: str = "The model") -> Any:
 
 @dataclass(frozen=True)
 class DriftReference:
-    """Ranges and counts of the rows that a model learned from."""
+    """Ranges and counts of the rows that a model learned from.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows there were.
+    ranges : array of shape (n_numbers, 2)
+        For each feature that is a number, the lowest and the highest usual value.
+    counts : array of shape (n_events,)
+        How many rows had each event. The events are a number outside of its range, for each of the
+        features above; then a new value, for each column without such a feature; then no value, for
+        each column.
+    """
 
     n_rows: int
-    ranges: NDArray[np.float32]  # (numbers, 2) of the features that are numbers
-    # (e,) numbers of rows: outside each range; then with a new value, for each other column; then
-    # without a value, for each column
+    ranges: NDArray[np.float32]
     counts: NDArray[np.int64]
 
     def fits(self, preparation: TablePreparation) -> bool:
         """Tell whether a reference can be about the features of a preparation."""
-        numbers = [feature.column for feature in preparation.features() if not feature.indicator]
+        column_of_number = []
+        for feature in preparation.features():
+            if not feature.indicator:
+                column_of_number.append(feature.column)
         used = {column.name for column in preparation.columns_ if column.used}
-        n_events = len(numbers) + len(used.difference(numbers)) + len(used)
-        return bool(
+        n_numbers = len(column_of_number)
+        n_without_number = len(used.difference(column_of_number))
+        n_events = n_numbers + n_without_number + len(used)
+        return (
             type(self.n_rows) is int
             and 1 <= self.n_rows < 2**53
-            and self.ranges.dtype == np.float32
-            and self.ranges.shape == (len(numbers), 2)
-            and (self.ranges[:, 0] <= self.ranges[:, 1]).all()
-            and self.counts.dtype == np.int64
-            and self.counts.shape == (n_events,)
-            and 0 <= self.counts.min() <= self.counts.max() <= self.n_rows
+            and self._has_ranges(n_numbers)
+            and self._has_counts(n_events)
         )
+
+    def _has_ranges(self, n_numbers: int) -> bool:
+        """Tell whether there is a possible range for each number."""
+        if self.ranges.dtype != np.float32 or self.ranges.shape != (n_numbers, 2):
+            return False
+        lows = self.ranges[:, 0]
+        highs = self.ranges[:, 1]
+        return bool((lows <= highs).all())
+
+    def _has_counts(self, n_events: int) -> bool:
+        """Tell whether there is a possible count for each event."""
+        if self.counts.dtype != np.int64 or self.counts.shape != (n_events,):
+            return False
+        return bool(0 <= self.counts.min() <= self.counts.max() <= self.n_rows)
 
 
 # ---------------------------------------------------------------- bytes
@@ -214,8 +240,10 @@ def _file(arrays: Arrays, metadata: dict[str, str]) -> bytes:
     data = safetensors.numpy.save(arrays)
     entries, start = _read_header(data)
     header = json.dumps({"__metadata__": metadata, **entries}, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)  # the arrays begin at a multiple of eight bytes
-    return len(header).to_bytes(8, "little") + header + data[start:]
+    n_blanks = -len(header) % 8  # so that the arrays begin at a multiple of eight bytes
+    header += b" " * n_blanks
+    length = len(header).to_bytes(8, "little")
+    return length + header + data[start:]
 
 
 def _read_header(data: bytes) -> tuple[dict[str, Any], int]:
@@ -295,10 +323,14 @@ def _pack_array(array: Array, arrays: Arrays) -> Any:
             f"An array of {array.dtype} cannot be saved; chary saves numbers, text and objects."
         )
 
-    # Each distinct value once; 1, 1.0 and True are kept apart.
+    # Each distinct value is written once, and each item becomes the number of its value. The type
+    # belongs to the value, as 1, 1.0 and True are equal.
     code_of: dict[Any, int] = {}
-    items = array.ravel().tolist()
-    codes = [code_of.setdefault((type(item), item), len(code_of)) for item in items]
+    codes = []
+    for item in array.ravel().tolist():
+        next_code = len(code_of)
+        code = code_of.setdefault((type(item), item), next_code)
+        codes.append(code)
     arrays[name] = np.array(codes, dtype=np.int64).reshape(array.shape)
     values = [_pack(item, arrays) for _, item in code_of]
     dtype = "text" if kind == "U" else "object"
@@ -453,16 +485,18 @@ def _estimator_state(model: Any) -> dict[str, Any]:
     if type(model).__module__.startswith("sklearn."):
         defaults = signature(type(model)).parameters
         for name, value in list(params.items()):
-            if repr(value) == repr(defaults[name].default):
+            is_default = repr(value) == repr(defaults[name].default)
+            if is_default:
                 del params[name]
 
     attributes = vars(model)
     fitted = {name: attributes[name] for name in FITTED[type(model)] if name in attributes}
     if "history_" in fitted:
         # Without the seconds, the same run writes the same file.
-        fitted["history_"] = [dict(record) for record in model.history_]
-        for record in fitted["history_"]:
+        records = [dict(record) for record in model.history_]
+        for record in records:
             record.pop("seconds", None)
+        fitted["history_"] = records
     return {"params": params, "fitted": fitted}
 
 
@@ -544,8 +578,9 @@ def _restore_table(
 def _restore_column(**fields: Any) -> Column:
     """Build a column, and refuse fields of a wrong type or that do not suit its kind."""
     column = Column(**fields)
-    blank = vars(Column("", ""))
-    _require(all(type(value) is type(blank[name]) for name, value in fields.items()))
+    example = vars(Column("", ""))  # its fields have the right types
+    for name, value in fields.items():
+        _require(type(value) is type(example[name]))
     _require(_is_tuple_of_texts(column.categories))
     _require_finite(column.learned)
     _require(is_valid_column(column))

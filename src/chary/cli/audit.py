@@ -235,18 +235,22 @@ def _replacing(
 ) -> tuple[str, list[str]]:
     """Write a command that may replace the files of an earlier run, and name these files.
 
-    They are called as the table is, or as the sheet of several tables: ``t.report.html`` belongs to
-    ``t.csv`` and to ``t.audit.csv``.
+    Outputs are named after the table: those of ``t.csv`` are ``t.report.html`` and so on. Outputs
+    of several tables are named as their sheet, ``t.audit.csv``.
     """
     import polars as pl
 
     from chary.tables import Table
 
     table = Table(pl.DataFrame(), files[0], path=files[0])  # only its name and folder count
-    stem = table.stem if len(files) == 1 else sheet.name.rsplit(".", 2)[0]
+    stem = table.stem
+    if len(files) > 1:
+        stem, *_ = sheet.name.rsplit(".", 2)
+    folder = options.folder(table.folder)
     existing: list[Path] = []
     for kind in kinds:
-        existing += sorted(options.folder(table.folder).glob(f"{escape(stem)}.{kind}.*"))
+        pattern = f"{escape(stem)}.{kind}.*"
+        existing += sorted(folder.glob(pattern))
     if existing:
         options = replace(options, force=True)
     return options.command(files), [str(path) for path in existing]
@@ -296,11 +300,11 @@ class Sheet:
 
     def _undo(self) -> str:
         """Take back the last answer before the current row; return a remark to show."""
-        n_rows = len(self.filling.rows)
-        place = n_rows if self.place is None else self.place - 1
-        while place and not self.filling.answers[place - 1]:
+        # Places count from 1, so place 0 is before the first row.
+        place = len(self.filling.rows) if self.place is None else self.place - 1
+        while place > 0 and not self.filling.answers[place - 1]:
             place -= 1
-        if not place:
+        if place == 0:
             return ""
         self.place = place
         return self._save(place, "")

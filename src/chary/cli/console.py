@@ -154,8 +154,9 @@ def open_table(files: Sequence[GivenPath], options: LabelOptions | DrawOptions) 
     memory = options.memory or free_memory() // 2
     with quietly():
         source = open_source(paths, **options.reading, memory=memory)
-        table = source if source.exceeds(memory) else source.read()
-        return table.written_as(options.format)
+        if source.exceeds(memory):
+            return source.written_as(options.format)
+        return source.read().written_as(options.format)
 
 
 @contextmanager

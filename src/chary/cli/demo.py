@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from chary.labelling import LabeledTable
 
 TARGET = "diagnosis"
-N_LABELED = 30  # as many labels as a person gives in an hour
-STRENGTH = 2.0  # of the bias, as in the paper's studies
+# This many rows have a label, as many as a person labels in an hour.
+N_LABELED = 30
+# The strength of the bias is that of the paper's studies.
+STRENGTH = 2.0
 
 FOLDER = Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")]
 

@@ -47,8 +47,8 @@ def judge_command(
     fill or in a spreadsheet.
 
     chary judge FILE --labels COLUMN --audit FILE.judge.csv then says how many labels are right and
-    writes FILE.judged.html; with --error also FILE.judged.csv (or as FILE), the table with the
-    column chary_accept.
+    writes FILE.judged.html. With --error it also writes the table with the column chary_accept, to
+    FILE.judged.csv or with the extension of FILE.
     """
     # ``draw`` is a word before the files, unless it is the only one: then it is a file's name.
     if file[0] == "draw" and len(file) > 1:

@@ -25,8 +25,8 @@ def label_command(
 
     It writes three files next to FILE:
 
-    FILE.labeled.csv (or as FILE): your table, with the columns chary_label, chary_confidence and
-    chary_source.
+    FILE.labeled.csv, or another extension if FILE has one: your table, with the columns
+    chary_label, chary_confidence and chary_source.
 
     FILE.model.chary: the model, for chary predict.
 
@@ -86,10 +86,8 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
     with console.steps() as step:
         step("Reading")
         source = console.open_table(files, options)
-        if isinstance(source, Table):
-            table = source
-        else:
-            table = source.table
+        # A table that is read in parts is known here by its columns alone.
+        table = source if isinstance(source, Table) else source.table
         paths = _output_paths(table, options)
         check_path = paths.get("to check")
         sheet = None

@@ -59,9 +59,9 @@ def predict_command(
 ) -> None:
     """Label the rows of new tables with a model.
 
-    It writes FILE.predicted.csv (or as FILE): the table with the columns chary_label and
-    chary_confidence. It also says whether many rows hold new values, numbers out of range or no
-    value.
+    It writes the table with the columns chary_label and chary_confidence, to FILE.predicted.csv or
+    with the extension of FILE. It also says whether many rows hold new values, numbers out of range
+    or no value.
 
     Several files, a folder or a pattern give one output each. After an interruption run the same
     command again: files that have their output are not labelled twice.
@@ -129,6 +129,7 @@ def _label(
     """Label files, with a bar on a terminal."""
     from chary.labelling import label_files
 
+    # For each file its size, and how many of its bytes and rows are labelled so far.
     n_bytes = {task.source: os.path.getsize(task.source) for task in tasks}
     bytes_done = dict.fromkeys(n_bytes, 0.0)
     rows_done = Counter[str]()
@@ -141,10 +142,10 @@ def _label(
         def show_progress(task: FileTask, n_rows: int, share: float) -> None:
             rows_done[task.source] = n_rows
             bytes_done[task.source] = share * n_bytes[task.source]
-            step(
-                f"{counted(len(n_bytes), 'file')}, {rows_done.total():,} rows: "
-                f"{sum(bytes_done.values()):,.0f} of {sum(n_bytes.values()):,} bytes"
-            )
+            files = counted(len(n_bytes), "file")
+            n_done = sum(bytes_done.values())
+            n_all = sum(n_bytes.values())
+            step(f"{files}, {rows_done.total():,} rows: {n_done:,.0f} of {n_all:,} bytes")
 
         return label_files(predictor, tasks, resources, show_progress, scheduler=scheduler)
 
