@@ -14,8 +14,9 @@ from chary.tables.table import NO_WIDTH, all_composed, can_be_text, composed, te
 
 # ---------------------------------------------------------------- cells that hold nothing
 
-# What spreadsheets write for errors, and people and programs for an empty cell, in lower case.
+# Spreadsheets write these words for errors.
 _ERRORS = ("#n/a", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!")
+# People and programs write these words, here in lower case, for an empty cell.
 _NOTHING = ("na", "n/a", "nan", "null", "?", "<na>", *_ERRORS)
 # In a feature, infinite numbers and the words of _NOT_THERE are missing, too.
 _INFINITE = tuple(f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity"))
@@ -62,7 +63,8 @@ def without_codes(cells: pl.Series, codes: Sequence[str]) -> pl.Series:
     if not codes or not can_be_text(cells.dtype):
         return cells
     code_words = [composed(code).strip().lower() for code in codes]
-    cell_words = all_composed(texts(cells)).str.strip_chars().str.to_lowercase()
+    cell_words = all_composed(texts(cells))
+    cell_words = cell_words.str.strip_chars().str.to_lowercase()
     is_code = cell_words.is_in(code_words)
 
     if cells.dtype == pl.String or cells.dtype.is_numeric():
@@ -100,11 +102,13 @@ def is_no_answer(answer: str) -> bool:
 
 # ---------------------------------------------------------------- codes for missing values
 
-# Numbers that often stand for a missing value: 7, 77, 777, ... and those below 100, 1,000, 10,000.
+# Numbers such as 7, 77 or 777 often stand for a missing value.
 _REPEATED_DIGITS = {float(digit * n) for digit in "789" for n in range(1, 7)}
+# So do the numbers just below 100, 1,000 and 10,000.
 _CODES = _REPEATED_DIGITS | {98.0, 97.0, 96.0, 998.0, 997.0, 9998.0}
 _SIGNED_CODES = [-1.0, *_CODES, *(-code for code in _CODES)]
-CODE_WORDS = "may mean missing"  # in the note of a column with a likely code
+# The note of a column with a likely code has these words.
+CODE_WORDS = "may mean missing"
 
 # At most this many codes are looked for at each end of a column's values.
 _MOST_CODES = 3
@@ -140,7 +144,7 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
     >>> doubtful_labels({"1st": 5, "A1": 9, "2": 3})
     []
     """
-    numbers = {}
+    numbers = {}  # the whole numbers among the values, by their text
     for text in counts:
         if re.fullmatch(r"\s*-?\d{1,9}(\.0*)?\s*", text):
             numbers[text] = float(text)
@@ -150,7 +154,8 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
     code_numbers = {float(code) for code in code_texts if re.fullmatch(r"-?\d+(\.\d+)?", code)}
     # Codes stand at either end of the numbers.
     for values in (ascending, descending):
-        code_numbers.update(values[: _n_leading_codes(values, fewest=2)])
+        n_codes = _n_leading_codes(values, fewest=2)
+        code_numbers.update(values[:n_codes])
 
     among_words = _codes_among_words(counts, numbers)
     return [
@@ -352,8 +357,10 @@ def cell_texts(cells: pl.Series, limit: int = _CELL_WIDTH) -> pl.Series:
         escaped = [visible(text, limit) for text in unprintable]
         words = words.replace(unprintable, escaped)
 
-    is_long = (words.str.len_chars() > limit).fill_null(False)
-    shortened = words.str.slice(0, limit - 3) + "..."
+    lengths = words.str.len_chars()
+    is_long = (lengths > limit).fill_null(False)
+    beginning = words.str.slice(0, limit - 3)
+    shortened = beginning + "..."
     return shortened.zip_with(is_long, words).alias(cells.name)
 
 

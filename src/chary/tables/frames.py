@@ -234,7 +234,11 @@ def aligned(values: Any, data: Any, n_rows: int, what: str) -> Any:
 
 
 def _pandas_array(column: pl.Series, dtype: Any) -> Any:
-    """Convert values for pandas, to ``dtype`` if it can hold all of them."""
+    """Convert values for pandas, to ``dtype`` if it can hold all of them.
+
+    The ``dtype`` is that of the target; None: pandas finds one. Labels are texts here, so "3"
+    becomes the number 3 again in a target of numbers.
+    """
     import pandas as pd
 
     is_plain = column.dtype.is_numeric() or column.dtype == pl.Boolean

@@ -440,7 +440,11 @@ class _Layout(NamedTuple):
 
 
 def _lay_out(columns: list[Column]) -> _Layout:
-    """Give the features of columns their places."""
+    """Give the features of columns their places.
+
+    First come the numbers of all columns, then an indicator for each of these columns that had
+    missing cells, then the groups of all columns of categories.
+    """
     numbers: list[_Place] = []
     groups: list[_Place] = []
     for column in columns:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # This number is joined to the seed, so that an audit with the same seed draws other numbers. It is
 # the word "sample".
 _STREAM = 0x73616D706C65
-# The rank of a row that must not be drawn.
+# A row of this rank is never drawn.
 _NEVER = 2**64 - 1
 
 
@@ -169,7 +169,10 @@ class _Reservoir:
             self.prune()
 
     def prune(self) -> _Rows:
-        """Drop the rows that cannot be taken any more."""
+        """Drop the rows that cannot be taken any more, and return the others.
+
+        If the others are more than ``max_bytes``, the sample is refused.
+        """
         frames, marks = zip(*self._batches, strict=True)
         rows = _Rows(pl.concat(frames), pl.concat(marks))
         ranks = rows.marks["rank"].sort()

@@ -50,7 +50,7 @@ from chary.tables.target import folded
 STDIN = "-"
 GivenPath = str | os.PathLike[str]
 
-# Files that chary itself writes next to a table; a folder is read without them.
+# chary itself writes files with such names next to a table; a folder is read without them.
 _OUTPUT = re.compile(
     r"\.(labeled|predicted|judged)\.(csv|tsv|txt|tab|parquet|jsonl|xlsx)(\.gz)?$"
     r"|\.(audit|check|judge)\.csv$|\.(report|judged)\.html$|\.model\.chary$|\.review\.json$"
@@ -565,12 +565,14 @@ class Source:
 
     def _file_batches(self, i: int, columns: Sequence[str] | None) -> Iterator[Batch]:
         """Read the batches of file ``i`` in the types of the table, which may be wider."""
-        schema = dict(_selected(self.table, columns).frame.schema)
+        selected = _selected(self.table, columns)
+        schema = dict(selected.frame.schema)
         names = None if columns is None else list(schema)
         file = self.files[i]
         head = self._heads[i]
         format = self._formats[i]
-        for table, share in format.batches(file, self._reading, head, names, self.memory):
+        batches = format.batches(file, self._reading, head, names, self.memory)
+        for table, share in batches:
             if table.frame.height > 0:
                 frame = _selected(table, names).frame
                 if frame.schema != schema:
@@ -799,7 +801,10 @@ def _listed_files(names: Sequence[str]) -> str:
 
 
 def _joined(tables: Sequence[Table]) -> Table:
-    """Join the rows of all tables, with the columns of the first."""
+    """Join the rows of all tables, in the order of the first one's columns.
+
+    A column that has several types gets one that holds all cells.
+    """
     first = tables[0]
     if len(tables) == 1:
         return first

@@ -39,13 +39,14 @@ ACCEPT = "chary_accept"
 WHY = "chary_why"
 ADDED_COLUMNS = (LABEL, CONFIDENCE, SOURCE, ACCEPT, WHY)
 
-# Characters without width: soft hyphen, joiners, direction marks, byte-order mark, and variation
-# selectors.
+# These characters have no width: soft hyphen, joiners, direction marks, byte-order mark, and
+# variation selectors.
 NO_WIDTH = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _WITHOUT_WIDTH = re.compile(f"[{NO_WIDTH}]")
 _FIXED_SPACES = re.compile("[\u00a0\u2007\u202f]")
 
-_TEXT_ENDINGS = (".tsv", ".txt", ".tab")  # a text table keeps such an extension
+# A text table keeps such an extension; any other becomes .csv.
+_TEXT_ENDINGS = (".tsv", ".txt", ".tab")
 _ENDINGS = (*(f".{name}" for name in FORMAT_WORDS), *_TEXT_ENDINGS, ".json", ".ndjson")
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
@@ -246,7 +247,8 @@ class Table:
         # Blank rows are appended below the filled rows, then all are sorted by row number.
         blank_numbers = self.blank.numbers
         n_blank = len(blank_numbers)
-        filled_numbers = np.delete(np.arange(self.n_file_rows), blank_numbers)
+        all_numbers = np.arange(self.n_file_rows)
+        filled_numbers = np.delete(all_numbers, blank_numbers)
         appended_numbers = np.concatenate([filled_numbers, blank_numbers])
         order = np.argsort(appended_numbers)
 
@@ -560,7 +562,7 @@ _GROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int:
-    """Return the bytes that are free on this machine or in this container."""
+    """Return the bytes that are free on this machine, or in this container if it has less."""
     free_on_machine = _free_on_machine()
     free_in_container = free_on_machine
     with suppress(OSError, ValueError, StopIteration):

@@ -103,7 +103,11 @@ def _count_alike(filled: pl.Series) -> pl.DataFrame:
 
 
 def _codes(values: pl.Series, column: Column) -> pl.Series:
-    """Return the number of each value's group, -1 for none."""
+    """Return the number of each value's group, -1 for none.
+
+    With the categories "a" and "b", other values and missing cells, the groups are 0, 1, 2 and 3.
+    If no other value or no missing cell was there in ``find``, that group does not exist.
+    """
     categories = _folded(all_composed(pl.Series(column.categories, dtype=pl.String)))
     code_of = {category: code for code, category in enumerate(categories)}
 
@@ -131,16 +135,16 @@ def _folded(values: pl.Series) -> pl.Series:
 
 # ---------------------------------------------------------------- nothing to learn from
 
-# Column names of an identifier, and (``_WEAK_ID_NAME``) those that mean an identifier only if all
-# values differ.
+# A column with such a name is an identifier.
 _ID_NAME = re.compile(
     r"(?i:(^|[_\W])(id|ids|uuid|guid|rowid|identifier|id_?str)$|^id[_\W])|[a-z](Id|ID)$|"
     r"(?i:^(account|acct|case|client|cust|customer|device|emp|employee|event|game|household|item|listing|member|"
     r"order|patient|person|player|post|prod|product|rec|record|resp|respondent|school|session|site|store|student|"
     r"subj|subject|team|ticket|trans|transaction|trip|tweet|unit|user|visitor)_?id$)"
 )
+# A column with such a name is an identifier only if all its values differ.
 _WEAK_ID_NAME = re.compile(r"(?i:(^|[_\W])(key|index|row|no|nr)$)")
-# Codes that only programs write: long numbers, hashes, UUIDs.
+# Only programs write such codes: long numbers, hashes, UUIDs.
 _MACHINE_CODE = r"(?i)^(?:\d{15,}|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
 
 _ROW_NUMBER_NOTE = "looks like a row number or an ID"

@@ -76,8 +76,8 @@ _MONTH_OF = {word: str(month) for month, words in _MONTHS.items() for word in wo
 # A year of two digits may lie up to this many years ahead: most dates lie in the past, those of
 # contracts and plans a few years ahead.
 _YEARS_AHEAD = 10
-# The latest year that two digits can mean if the form does not say it. It follows POSIX: 69 is
-# 1969, and 68 is 2068.
+# Two digits mean a year up to this one if the form does not say the latest year. This follows
+# POSIX: 69 is 1969, and 68 is 2068.
 _LAST_YEAR = 2068
 # A form ends with this word if the time of day is used.
 _TIME_USED = " time"
@@ -129,7 +129,10 @@ class Dates(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find dates, in the order that fits most cells."""
+        """Find dates, in the order that fits most cells.
+
+        Cells may be of a date type, whole numbers such as 20240131, or text.
+        """
         if filled.dtype in _DATE_TYPES:
             if _have_times(_read_moments(filled, ""), hints):
                 return Column(filled.name, self.name, "with the time of day", f"ymd{_TIME_USED}")
@@ -172,13 +175,16 @@ class Dates(Kind):
 
         day_share = _floats(moments.hours) / 24
         numbers = [year, month, weekday, days + day_share]
-        # How far round the circle: of a day, a week and a year.
-        for turn in (day_share, (weekday - 1) / 7, (month - 1) / 12):
-            angle = 2 * np.pi * turn
+        # The part of a day, a week and a year that has gone by is an angle: so 23:59 is near 0:00.
+        week_share = (weekday - 1) / 7
+        year_share = (month - 1) / 12
+        for share in (day_share, week_share, year_share):
+            angle = 2 * np.pi * share
             numbers += [np.sin(angle), np.cos(angle)]
         features = np.column_stack(numbers)  # (n, 10)
         # Of a cell without a time of day nothing is used.
-        features[np.isnan(features).any(axis=1)] = np.nan
+        lacks_number = np.isnan(features).any(axis=1)
+        features[lacks_number] = np.nan
         return features
 
     def expected(self, column: Column) -> str:
@@ -249,21 +255,23 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
 
 
 def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
-    """Count the dates in each order that fits."""
+    """Count the dates in each order in which nearly all cells can be read."""
     sample = _plain(sample_cells(filled, SMALL_SAMPLE))
     is_iso = sample.str.contains(_ISO)
-    n_read: dict[str, int] = {}
+    n_needed = hints.defaults.readable_share * len(filled)
+    n_dates_of: dict[str, int] = {}
     for order, (pattern, _) in _ORDERS.items():
         # Reading is slow; the sample spares it for most columns.
         has_order = sample.str.contains(pattern)
-        if not has_order.any() or (has_order | is_iso).sum() < len(sample) / 2:
+        n_in_sample = (has_order | is_iso).sum()
+        if not has_order.any() or n_in_sample < len(sample) / 2:
             continue
         n_dates = _read_moments(filled, order).days.count()
-        is_readable = n_dates >= hints.defaults.readable_share * len(filled)
         # An order that reads no cell beside those in the first order says nothing.
-        if is_readable and n_dates > n_read.get("ymd", 0):
-            n_read[order] = n_dates
-    return n_read
+        n_in_first_order = n_dates_of.get("ymd", 0)
+        if n_dates >= n_needed and n_dates > n_in_first_order:
+            n_dates_of[order] = n_dates
+    return n_dates_of
 
 
 def _this_year() -> int:
@@ -391,7 +399,7 @@ class TimesOfDay(Dates):
             return None
         n_unreadable = _clock_hours(filled).null_count()
         most_unreadable = (1 - hints.defaults.readable_share) * len(filled)
-        if n_unreadable > most_unreadable or not len(filled):
+        if len(filled) == 0 or n_unreadable > most_unreadable:
             return None
         note = "a time of day"
         if n_unreadable:

@@ -71,11 +71,17 @@ class Embeddings(Kind):
         return numbers
 
     def unreadable_cells(self, numberless: pl.Series, column: Column) -> pl.Series:
-        """Keep lists of another length, and cells without a list."""
+        """Keep lists of another length, and cells without a list.
+
+        An empty list is missing, and a list of the right length lacks a number; neither is in
+        another form.
+        """
         lists = _as_lists(numberless)
         if lists is None:
             return numberless
-        return numberless.filter(~lists.list.len().is_in([0, int(column.form)]))
+        width = int(column.form)
+        has_usual_length = lists.list.len().is_in([0, width])
+        return numberless.filter(~has_usual_length)
 
     def expected(self, column: Column) -> str:
         """Say how long the lists are."""

@@ -13,21 +13,25 @@ from chary._arrays import Array
 from chary.tables.columns.defaults import NO_HINTS, Hints
 from chary.tables.table import all_composed
 
-# Why a column is left out.
+# A column of one of the following kinds is left out, and its kind says why.
 IDENTIFIER = "identifier"
-UNUSED_TEXT = "text"  # text from which nothing can be learned; free text is of the kind ``Texts``
+# Nothing can be learned from such text. Free text that is used is of the kind ``Texts``.
+UNUSED_TEXT = "text"
 CONSTANT = "constant"
 DROPPED = "dropped"
 UNSUPPORTED = "unsupported"
 LEFT_OUT = frozenset((IDENTIFIER, UNUSED_TEXT, CONSTANT, DROPPED, UNSUPPORTED))
 
-# How a person reads a feature.
+# A person reads a feature in one of the following ways.
 NUMBER = "number"
 DATE = "date"
-TOPIC = "topic"  # more or less of it
-UNREADABLE = "unreadable"  # a sine or cosine, which says nothing to a person
+# Of a topic, a text has more or less.
+TOPIC = "topic"
+# A sine or cosine says nothing to a person.
+UNREADABLE = "unreadable"
 
-SMALL_SAMPLE = 200  # cells that show what most cells of a column are like
+# About this many cells show what most cells of a column are like.
+SMALL_SAMPLE = 200
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,9 @@ class Column:
     kind: str  # the name of a ``Kind``, or why the column is left out
     note: str = ""  # for people
     form: str = ""  # how cells are written, in a notation of the kind: "dmy" for dates
-    # categorical: its frequent values; boolean: the value read as 1; words: the names of the
-    # topics; numeric: words in place of a number, which count as missing
+    # Texts that depend on the kind: the frequent values of a categorical column, the value that a
+    # boolean one reads as 1, the names of the topics of free text, and words that stand in a
+    # numeric column in place of a number and count as missing.
     categories: tuple[str, ...] = ()
     other: bool = False  # categorical: rare and unseen values share a feature
     missing: bool = False  # cells were missing when the preparation was fitted

@@ -23,7 +23,7 @@ from chary.tables.columns.kind import (
     sample_cells,
 )
 
-# Such as 1,234: the comma may separate thousands, or be a decimal comma.
+# In a number such as 1,234 the comma may separate thousands, or be a decimal comma.
 _AMBIGUOUS_COMMA = r"^[+-]?[1-9]\d{0,2},\d{3}$"
 # Numbers of this size and above count as missing, as their squares would overflow.
 _LARGEST = 1e100
@@ -225,7 +225,7 @@ class Booleans(Kind):
     def find(
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
-        """Find truth values, or one pair of words."""
+        """Find truth values, or text of a single pair of words, such as yes and no."""
         if filled.dtype == pl.Boolean:
             return Column(filled.name, self.name, categories=("true",))
         if filled.dtype != pl.String:

@@ -294,20 +294,24 @@ def _sample_beginnings(filled: pl.Series) -> pl.Series:
 
 def _says_something(cells: pl.Series, defaults: ColumnDefaults = COLUMN_DEFAULTS) -> bool:
     """Tell whether most cells have several words, and enough words stand in several cells."""
-    spaced = cells.str.to_lowercase().str.replace_all(f"([{_UNSPACED}])", " $1 ")
+    lower = cells.str.to_lowercase()
+    spaced = lower.str.replace_all(f"([{_UNSPACED}])", " $1 ")
     pieces = spaced.str.extract_all(r"\S+")  # a list for each cell
-    words = pl.DataFrame({"word": pieces}).with_row_index("cell").explode("word")
+    pieces_of_cells = pl.DataFrame({"word": pieces}).with_row_index("cell")
+    words = pieces_of_cells.explode("word")  # a row for each piece, with the number of its cell
     word = pl.col("word")
     words = words.with_columns(word.str.strip_chars(_AROUND))
-    words = words.filter(word.str.contains(_WORD))  # a row for each word of each cell
+    words = words.filter(word.str.contains(_WORD))
 
     words_by_cell = words["cell"].value_counts()["count"]
     n_wordy = (words_by_cell >= 2).sum()
     if n_wordy < defaults.wordy_share * len(cells):
         return False
-    # For each distinct word of each cell: whether another cell holds the word, too.
-    repeats = words.unique().select(pl.len().over("word") > 1).to_series()
-    return bool(repeats.sum() >= defaults.repeated_words_share * len(repeats))
+    distinct = words.unique()  # each word once for a cell
+    n_cells_with_word = pl.len().over("word")
+    is_repeated = distinct.select(n_cells_with_word > 1).to_series()
+    n_needed = defaults.repeated_words_share * len(distinct)
+    return bool(is_repeated.sum() >= n_needed)
 
 
 # ---------------------------------------------------------------- n-grams
@@ -354,7 +358,10 @@ def count_ngrams(cells: pl.Series) -> Iterator[csr_matrix]:
 
 
 def _count_in_chunk(cells: pl.Series) -> csr_matrix:
-    """Count the n-grams of each cell, (cells, _N_PLACES)."""
+    """Count the n-grams of each cell, (cells, _N_PLACES).
+
+    The entry at row i and column j is how often an n-gram of place j stands in cell i.
+    """
     letters = Letters(normalized(cells))
     ngrams_by_kind = [letters.words(), letters.word_pairs()]
     for n in _RUNS:
@@ -402,24 +409,27 @@ class Letters:
     """
 
     def __init__(self, cells: pl.Series) -> None:
-        self.text = "\n".join(["", *cells.to_list(), ""]).casefold()
-        codes = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)
-        n_letters = len(codes)
-        is_end = codes == _END
+        text = "\n".join(["", *cells.to_list(), ""]).casefold()
+        code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        is_end = code_points == _END
         n_ends = np.cumsum(is_end, dtype=np.int32)
+        codes = np.where(is_end, _SPACE, code_points).astype(np.uint64)
+        self.text = text
         self.cell = n_ends - np.int32(1)
-        self.codes = np.where(is_end, _SPACE, codes).astype(np.uint64)
-        self.blank = self.codes == _SPACE
+        self.codes = codes
+        self.blank = codes == _SPACE
 
         # S_0, S_1, ... and B^-i of the formula at the top.
+        n_letters = len(codes)
         powers = _powers(_BASE, n_letters)
-        self._sums = np.zeros(n_letters + 1, np.uint64)
-        np.cumsum(self.codes * powers, out=self._sums[1:])
+        sums = np.zeros(n_letters + 1, np.uint64)
+        np.cumsum(codes * powers, out=sums[1:])
+        self._sums = sums
         self._shift = _powers(_INVERSE, n_letters)
 
         # Words are runs of letters, digits and the marks on them: they start and stop by turns
         # where ``in_word`` changes. The text begins and ends outside of words.
-        in_word = _in_words(self.text, self.codes)
+        in_word = _in_words(text, codes)
         changes = in_word[1:] != in_word[:-1]
         bounds = np.flatnonzero(changes) + 1
         self.word_start = bounds[::2]

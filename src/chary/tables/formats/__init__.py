@@ -18,7 +18,7 @@ from chary.tables.formats.jsonl import Jsonl
 from chary.tables.formats.xlsx import Xlsx
 from chary.tables.table import PACKABLE, Table, TableError
 
-# In the order in which a file is looked at: what no other format begins with is a CSV.
+# A file is of the first format whose pattern fits its first bytes; that of CSV fits all.
 FORMATS: dict[str, Format] = {format.name: format for format in (Parquet(), Xlsx(), Jsonl(), Csv())}
 # The format that the extension of a file name promises; a text table may have any extension.
 _PROMISED = {ending: format.name for format in FORMATS.values() for ending in format.endings}
@@ -80,6 +80,7 @@ def look_into(file: File) -> tuple[File, Format]:
 
 
 def _refuse_empty(file: File) -> None:
+    """Refuse a file without content."""
     if not file.head():
         raise TableError(f"{file.name} is empty; chary needs a header and rows.")
 
@@ -104,7 +105,8 @@ def _refuse_foreign(head: bytes, name: str) -> None:
 
 # ---------------------------------------------------------------- tables written back
 
-GROUP_ROWS = 2**17  # of a row group of Parquet
+# A row group of a Parquet file has this many rows.
+GROUP_ROWS = 2**17
 
 
 def write_table(table: Table, added: Mapping[str, Any], file: BinaryIO) -> None:

@@ -182,7 +182,7 @@ def _remember_sound_pages(path: Path, state: tuple[int, ...] | None) -> bool:
 
 @contextmanager
 def _damage_reported(name: str) -> Iterator[None]:
-    """Turn any error of a library into one sentence on the damaged file."""
+    """Turn any error of a library in the block into one sentence on the damaged file."""
     try:
         yield
         return

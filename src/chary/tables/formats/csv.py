@@ -339,7 +339,10 @@ class _Records:
             )
 
     def refuse_stray_quotes(self, delimiter: str) -> None:
-        """Refuse quotes that do not stand around whole cells."""
+        """Refuse quotes that do not stand around whole cells, as in ``a "big" dog``.
+
+        A quote within a quoted cell must be doubled: ``"a ""big"" dog"``.
+        """
         if not len(self.quotes):
             return
         if len(self.quotes) % 2:
@@ -363,7 +366,10 @@ class _Records:
             )
 
     def blank_rows(self, delimiter: str) -> Ints:
-        """Find blank lines; refuse rows of another width than the header."""
+        """Find blank lines, by number from 0 among the lines below the header.
+
+        Rows of another width than the header are refused.
+        """
         widths = self.widths(delimiter)
         starts = np.concatenate([[0], self.ends[:-1] + 1])
         lengths = self.ends - starts

@@ -17,7 +17,8 @@ from chary.tables.table import TableError, reason
 
 GZIP = "gz"
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second: an empty archive
+# An archive begins with one of these, an empty one with the second.
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
 # A file that unpacks to more bytes than this is refused.
 _MOST_BYTES = 2**34
@@ -62,7 +63,10 @@ class File:
             return bytes(stream.read(_HEAD))
 
     def unpacked(self) -> tuple[File, str]:
-        """Return the file with the way it is packed, and the name of its content."""
+        """Return the file with the way it is packed, and the name of its content.
+
+        The content of ``t.csv.gz`` is called ``t.csv``.
+        """
         head = self.head()
         if head.startswith(_ZIP_MAGIC):
             self._refuse_all_but_workbooks()

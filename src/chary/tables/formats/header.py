@@ -101,14 +101,17 @@ def _first_row_of_names(texts: Rows, rows: Rows) -> int:
 
     for place, row in enumerate(texts[:_MOST_ABOVE]):
         n_filled = sum(map(bool, row))
-        is_above_blank_row = place + 1 < len(texts) and not any(texts[place + 1])
+        next_rows = texts[place + 1 : place + 2]
+        is_above_blank_row = len(next_rows) == 1 and not any(next_rows[0])
         is_set_off = is_above_blank_row and n_filled < n_used_columns
         is_wide = 2 * n_filled > n_used_columns
         # Of two columns, one may be all that a wrong delimiter leaves of a header.
         may_be_cut = n_filled > 0 and n_used_columns < 3
         is_cut = may_be_cut and len(rows[place]) < _usual_length(rows)
-        if not is_set_off and (is_wide or is_cut):
-            has_title = any(map(any, texts[:place]))
+        may_hold_names = (is_wide or is_cut) and not is_set_off
+        if may_hold_names:
+            rows_above = texts[:place]
+            has_title = any(map(any, rows_above))
             if has_title and not _are_names(texts, place):
                 return 0
             return place
@@ -116,6 +119,7 @@ def _first_row_of_names(texts: Rows, rows: Rows) -> int:
 
 
 def _usual_length(rows: Rows) -> int:
+    """Return the most frequent number of cells of a row."""
     return mode(len(row) for row in rows[:ROWS] if row)
 
 
@@ -128,4 +132,5 @@ def _are_names(texts: Rows, place: int) -> bool:
 
 
 def _is_number(cell: str) -> bool:
+    """Tell whether a cell holds digits and no letter."""
     return any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))

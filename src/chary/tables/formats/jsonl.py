@@ -27,7 +27,7 @@ from chary.tables.table import Table, TableError, cast_to, common_schema, reason
 _MOST_LEVELS = 32
 # At most this many first lines tell the order of the columns.
 _ORDER_ROWS = 1000
-# Polars keeps the fields of records in order up to this number of them.
+# Polars keeps the fields of a record in order if there are at most this many.
 _FIELDS_IN_ORDER = 32
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _STRING_OR_KEY = r'"(?:[^"\\]|\\.)*"\s*:?'
@@ -79,7 +79,11 @@ def _write(table: Table, added: pl.DataFrame, stream: BinaryIO, is_first: bool) 
 
 
 def _batches(file: File, reading: Reading, size: int | None) -> Iterator[Batch]:
-    """Read whole lines, each batch in the types that it has by itself."""
+    """Read whole lines, some at a time.
+
+    Each batch has the types of its own lines: a column that is empty in all of them has no type
+    yet, and one of whole numbers may hold fractions later.
+    """
     rest = b""  # the beginning of a line whose end is in the next chunk
     n_lines = 0  # lines before ``rest``
     is_empty = True
@@ -161,7 +165,11 @@ def _refuse_constant(text: str) -> Any:
 
 
 def _refuse_repeated_keys(texts: pl.Series, numbers: pl.Series, name: str) -> None:
-    """Refuse an object with a key twice: a value would be lost."""
+    """Refuse an object with a key twice: a value would be lost.
+
+    Polars tells nothing of it. All lines are searched for keys with a pattern, and only the few
+    that may repeat one are read again by Python.
+    """
     is_key = pl.element().str.ends_with(":")
     plain_key = pl.element().str.strip_chars_end(": \t\r")
     strings = texts.str.extract_all(_STRING_OR_KEY)

@@ -115,7 +115,7 @@ class _Compact:
         self.at = at
 
     def struct(self) -> dict[int, Any]:
-        """Read fields by their numbers."""
+        """Read a struct: its fields, by their numbers, up to a byte of zero."""
         fields: dict[int, Any] = {}
         number = 0
         while True:

@@ -101,7 +101,10 @@ def _codec(encoding: str) -> str:
 
 
 def refuse_endless(record: bytes, name: str, n_lines_before: int) -> None:
-    """Refuse a row that does not end."""
+    """Refuse a row that does not end: a record of very many bytes.
+
+    ``n_lines_before`` are the lines between the header and the record.
+    """
     if len(record) > _LONGEST_RECORD:
         raise TableError(
             f"{name}, line {n_lines_before + 2:,}: a row without end; perhaps a quote is not "

@@ -291,7 +291,10 @@ def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str)
 
 
 def _checked(data: bytes, name: str) -> bytes:
-    """Check the parts of a workbook, and copy them uncompressed, so that all sizes are true."""
+    """Check the parts of a workbook, and copy them uncompressed.
+
+    A hostile archive may say a smaller size than it unpacks to. In the copy all sizes are true.
+    """
     copied = io.BytesIO()
     total = 0
     seen_names: set[str] = set()
@@ -401,19 +404,21 @@ def _column_number(letters: str) -> int:
 def _worksheet_xml(data: bytes, worksheet: str) -> bytes:
     """Read the part of a workbook that holds a worksheet."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        parts = {_part_name(member): member for member in archive.namelist()}
-        workbook = ElementTree.fromstring(archive.read(parts["xl/workbook.xml"]))
-        links = ElementTree.fromstring(archive.read(parts["xl/_rels/workbook.xml.rels"]))
+        member_of = {_part_name(member): member for member in archive.namelist()}
+
+        def read_part(name: str) -> bytes:
+            return archive.read(member_of[_part_name(name)])
 
         # The workbook gives each worksheet the id of a link, and the link the path of a part.
+        workbook = ElementTree.fromstring(read_part("xl/workbook.xml"))
+        links = ElementTree.fromstring(read_part("xl/_rels/workbook.xml.rels"))
         link_ids: list[str] = []
         for element in workbook.iter():
             if element.tag.endswith("}sheet") and element.get("name") == worksheet:
                 link_ids += [value for key, value in element.items() if key.endswith("}id")]
-        target_of = {link.get("Id"): link.get("Target", "") for link in links}
-        path = target_of[link_ids[0]].removeprefix("/").removeprefix("xl/")
-        part = parts[_part_name(f"xl/{path}")]
-        return archive.read(part)
+        path_of = {link.get("Id"): link.get("Target", "") for link in links}
+        path = path_of[link_ids[0]].removeprefix("/").removeprefix("xl/")
+        return read_part(f"xl/{path}")
 
 
 def _part_name(member: str) -> str:
