@@ -27,10 +27,10 @@ except ImportError:  # Windows, where a file that is open cannot be deleted anyw
 GivenPath = str | os.PathLike[str]
 
 _WINDOWS = os.name == "nt"
-# Folders whose files are not on a disk: what is put there is lost at the next start, or speaks to a
-# device.
+# The files of these folders are not on a disk: what is put there is lost at the next start, or
+# speaks to a device.
 _SYSTEM_FOLDERS = ("/dev", "/proc", "/sys")
-# Folders in which looking up a name can connect to the machine of that name.
+# In these folders, looking up a name can connect to the machine of that name.
 _MOUNTED_FOLDERS = ("/net", "/afs", "/smb", "/Network")
 # These are the errors of a disk that accepts no more. Other errors that are raised while the caller
 # writes may be about the files that the caller reads.
@@ -266,7 +266,10 @@ class _Temporary:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make a new name survive a power cut, if the system can."""
+    """Write a folder's list of names to the disk, if the system can.
+
+    A file whose bytes are on the disk may still have lost its new name after a power cut.
+    """
     if not hasattr(os, "O_DIRECTORY"):
         return
     with suppress(OSError):  # the name is taken by now, even if the folder cannot be flushed
@@ -303,7 +306,15 @@ def _exists_error(path: Path) -> FileExistsError:
 
 @contextmanager
 def _errors_as_sentence(paths: Sequence[Path], numbers: Sequence[int] = ()) -> Iterator[None]:
-    """Turn errors of the system into an ``OutputError``; with ``numbers``, only these errors."""
+    """Turn errors of the system in the block into an ``OutputError``.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The outputs that the sentence of the error is about.
+    numbers : sequence of int, default=()
+        The errors to turn, by their numbers; empty: all.
+    """
     try:
         yield
     except Exception as error:

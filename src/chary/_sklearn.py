@@ -55,11 +55,12 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-# The number of rows that is worth a further thread: with fewer, threads mostly wait for each other.
+# This many rows are worth a further thread: with fewer, threads mostly wait for each other.
 _ROWS_FOR_A_THREAD = 10_000
-# Arguments that compiled boosting asks for. They are empty because all features are numeric: no
-# node has a bit set of categories, and no feature is categorical.
+# Compiled boosting asks for the bit sets of categories of all nodes. There are none, as all
+# features are numeric.
 _NO_CATEGORIES = np.zeros((0, 8), np.uint32)
+# Compiled boosting asks for the numbers of the categorical features. There are none.
 _NO_CATEGORICAL_FEATURES = np.zeros(0, np.uint32)
 
 
@@ -100,8 +101,13 @@ def forest_nodes(forest: Any) -> list[Nodes]:
 def boosting_nodes(boosting: Any) -> tuple[list[Nodes], Floats]:
     """Return the trees of fitted gradient boosting, and the scores that their values are added to.
 
-    The trees are in the order of the iterations. Each iteration has one tree, or with three or more
-    classes one for each class. The scores are an array (K,).
+    Returns
+    -------
+    trees : list of Nodes
+        In the order of the iterations. Each iteration has one tree, or with three or more classes
+        one for each class.
+    scores : array of shape (K,)
+        The scores before the first tree.
     """
     trees = []
     for predictor in chain.from_iterable(boosting._predictors):

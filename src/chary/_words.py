@@ -13,7 +13,8 @@ from subprocess import list2cmdline
 from typing import Any, NamedTuple
 
 _WINDOWS = os.name == "nt"
-# A parameter in the text of a sentence, between NUL characters; see ``Parameter.__format__``.
+# This pattern finds a parameter in the text of a sentence, where NUL characters are around it; see
+# ``Parameter.__format__``.
 _MARKED = re.compile(r"""\x00(\["\w+", (?:null|"[^\x00]*")\])\x00""")
 
 

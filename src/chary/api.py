@@ -519,7 +519,7 @@ def explain(
 
 
 def _explain_result(result: Result, rows: Any) -> Any:
-    """Explain labels of a labelled table."""
+    """Explain labels of a labelled table, those of ``rows`` in the way ``explain`` takes them."""
     details = result.details
     table = details.table
     if rows is None:

@@ -275,7 +275,12 @@ def _checksum(description: str, arrays: Arrays) -> str:
 
 
 def _pack(value: Any, arrays: Arrays) -> Any:
-    """Turn a value into JSON; numbers in bulk go to ``arrays``."""
+    """Turn a value into JSON.
+
+    Numbers, texts and lists are JSON already. Other values become an object that says what they
+    are, such as ``{"tuple": [1, 2]}``; ``_unpack`` turns it back. An array is put into ``arrays``
+    under a name, and the JSON holds the name.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     value = _with_plain_trees(value)
@@ -312,7 +317,11 @@ def _with_plain_trees(value: Any) -> Any:
 
 
 def _pack_array(array: Array, arrays: Arrays) -> Any:
-    """Put an array among ``arrays``; text and objects become codes and their values."""
+    """Put an array among ``arrays``, and return the JSON that stands for it.
+
+    An array of numbers is kept as it is. One of texts or objects, ["b", "a", "b"], becomes the
+    array of codes 0, 1, 0 and the list of values "b", "a".
+    """
     name = f"a{len(arrays)}"
     kind = array.dtype.kind
     if kind in "fiub":
@@ -386,7 +395,8 @@ def _look_up(values: list[Any], codes: Array, dtype: str) -> Array:
 
 # ---------------------------------------------------------------- classes that a file may hold
 
-_COLUMN_NAMES = "feature_names_in_"  # only of an estimator that was fitted on a frame
+# Only an estimator that was fitted on a frame has this attribute.
+_COLUMN_NAMES = "feature_names_in_"
 _SEEN = (_COLUMN_NAMES, "n_features_in_")
 _SELF_TRAINING = (
     "classes_",
@@ -445,13 +455,13 @@ CLASSES = {
     for cls in (*FITTED, TablePreparation, Pipeline, Network, Member, Column, Trees, *POLICIES)
 }
 
-# Attributes that may hold infinite or missing numbers: ``class_bias_``, if a prior gives a class no
-# share, and records that are not used to predict.
+# These attributes may hold infinite or missing numbers: ``class_bias_`` does if a prior gives a
+# class no share, and the others are records that are not used to predict.
 _MAY_BE_INFINITE = ("class_bias_", "loss_curve_", "confidence_", "history_", "transduction_")
 
 
 def _state(value: Any) -> dict[str, Any]:
-    """Turn an object of a listed class into a dictionary."""
+    """Turn an object of a listed class into a dictionary; ``_restore`` does the reverse."""
     if type(value) in FITTED:
         return _estimator_state(value)
     if isinstance(value, TablePreparation):
@@ -604,7 +614,8 @@ def _restore_pipeline(steps: list[Any], sketch: dict[str, Any] | None = None) ->
     return pipeline
 
 
-# How objects are built that are not estimators; for a class that is not listed, from its fields.
+# These functions build the objects that are not estimators. An object of a class that is not listed
+# is built from its fields.
 _RESTORE: dict[type, Any] = {
     Network: _restore_network,
     TablePreparation: _restore_table,

@@ -27,9 +27,10 @@ from typing import Any, ClassVar, Self, TypedDict
 from chary._files import is_on_this_machine
 from chary._words import command_line, listed
 
-AUDIT_SIZE = 30  # rows to draw if no number is given
+# An audit draws this many rows if no number is given.
+AUDIT_SIZE = 30
 
-# The formats of tables: the extension of a file to write, and the word for it.
+# For each format of tables, the extension of its files, and the word that sentences use for it.
 FORMAT_WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines", "xlsx": "Excel"}
 
 # The panels of a command's help; options that are used often stand above them.
@@ -59,7 +60,8 @@ GivenPath = str | os.PathLike[str]
 # ---------------------------------------------------------------- how texts are read
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:([kmgt])(i?))?b?\s*", re.IGNORECASE)
-_PREFIXES = " kmgt"  # the place of a prefix is its power of 1000: 0 for none, 1 for k
+# The place of a prefix in this text is its power of 1000: 0 for a blank, no prefix, and 1 for k.
+_PREFIXES = " kmgt"
 
 
 def read_share(text: str, flag: str) -> float:
@@ -258,13 +260,15 @@ def same_option(command: type[Options], name: str, default: Any) -> Any:
 
 
 def declarations(command: type[Options]) -> dict[str, Declaration]:
-    """List the options of a command by name, in the order of its help."""
-    # A field without a declaration, such as ``ReviewOptions.learner``, is for programs alone.
-    declared = {
-        attribute.name: attribute.metadata["option"]
-        for attribute in fields(command)
-        if attribute.metadata
-    }
+    """List the options of a command by name, in the order of its help.
+
+    A field without a declaration, such as ``ReviewOptions.learner``, is for programs alone and not
+    listed.
+    """
+    declared = {}
+    for attribute in fields(command):
+        if attribute.metadata:
+            declared[attribute.name] = attribute.metadata["option"]
     return {name: declared[name] for name in sorted(declared, key=_ORDER.index)}
 
 
@@ -304,7 +308,11 @@ class Options:
 
     @classmethod
     def of(cls, **parameters: Any) -> Self:
-        """Build options from parameters of a Python call."""
+        """Build options from parameters of a Python call.
+
+        A single text becomes a tuple of one if the option can be repeated, and classes are named by
+        texts.
+        """
         values = dict(parameters)
         for name, declaration in declarations(cls).items():
             if declaration.is_names and name in values:
@@ -360,15 +368,17 @@ class Options:
 
     def command(self, files: Sequence[str | os.PathLike[str]]) -> str:
         """Write the command with these options, as it is typed."""
-        words = ["chary", *self.verb.split(), *(os.fspath(file) for file in files)]
+        words = ["chary", *self.verb.split()]
+        words += [os.fspath(file) for file in files]
         for name, typed in self.as_typed().items():
             flag = flag_of(name)
-            if typed is True:
+            if typed is True:  # a switch
                 words.append(flag)
-                continue
-            texts = [typed] if isinstance(typed, str) else typed
-            for text in texts:
-                words += [flag, text]
+            elif isinstance(typed, str):
+                words += [flag, typed]
+            else:
+                for text in typed:
+                    words += [flag, text]
         return command_line(words)
 
     def as_typed(self) -> dict[str, Any]:
@@ -379,12 +389,15 @@ class Options:
         >>> LabelOptions(target="y", drop=("a", "b"), error=0.05, explain=True).as_typed()
         {'target': 'y', 'drop': ['a', 'b'], 'error': '5%', 'explain': True}
         """
-        typed = {}
+        typed: dict[str, Any] = {}
         for name, declaration in declarations(type(self)).items():
             value = getattr(self, name)
             # The default is an attribute of the class; a required option has none.
-            if value != getattr(type(self), name, MISSING):
-                typed[name] = value if value is True else declaration.write(value)
+            default = getattr(type(self), name, MISSING)
+            if value is True and default is not True:
+                typed[name] = True
+            elif value != default:
+                typed[name] = declaration.write(value)
         return typed
 
     def to_keep(self) -> dict[str, Any]:
@@ -392,17 +405,18 @@ class Options:
 
         A value that cannot be typed, such as an estimator passed in Python, is left out.
         """
-        can_be_typed = (str, int, float, tuple, Mapping, os.PathLike)
+        types_that_can_be_typed = (str, int, float, tuple, Mapping, os.PathLike)
         declared = declarations(type(self))
-        return {
-            name: typed
-            for name, typed in self.as_typed().items()
-            if declared[name].in_sheets and isinstance(getattr(self, name), can_be_typed)
-        }
+        kept = {}
+        for name, typed in self.as_typed().items():
+            can_be_typed = isinstance(getattr(self, name), types_that_can_be_typed)
+            if declared[name].in_sheets and can_be_typed:
+                kept[name] = typed
+        return kept
 
 
-# How a sheet holds an option, by the type that the command line reads. Others are text, such as
-# "2" for a number.
+# The type in which a sheet holds an option, by the type that the command line reads. Options of
+# other types are held as text, such as "2" for a number.
 _TYPE_IN_SHEET: dict[Any, type[Any]] = {bool: bool, list[str]: list}
 
 

@@ -44,8 +44,9 @@ _MEMORY_FULL = (
     "The table does not fit into memory; leave columns out with --drop, or take fewer rows."
 )
 
-# Exit codes. The code for a signal is 128 plus its number.
+# The exit code of a command that could not use its input.
 _BAD_INPUT = 1
+# The exit code of a command that a signal ended is this number plus that of the signal.
 _BY_SIGNAL = 128
 _SIGINT = 130
 _SIGPIPE = 141
@@ -125,7 +126,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _message_and_code(error: BaseException) -> tuple[str, int]:
-    """Choose what to say of an error, and the exit code."""
+    """Choose what to say of an error, and the exit code.
+
+    An error that a user can mend is one sentence. Any other error is a mistake in chary: it is said
+    to be one, or raised again if the environment asks for that.
+    """
     if isinstance(error, (typer.Abort, KeyboardInterrupt)):
         return _INTERRUPTED, _SIGINT
     # The reader of a pipe is gone, as head is after ten lines.

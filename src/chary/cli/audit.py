@@ -276,7 +276,10 @@ class Sheet:
         return f"{sheet.n_answered} labelled, {sheet.n_skipped} skipped, {sheet.n_left} left"
 
     def work(self) -> None:
-        """Ask until all rows have an answer or the person quits."""
+        """Ask until all rows have an answer or the person quits.
+
+        Each turn shows the row at ``place`` with a remark on the last key, and waits for a key.
+        """
         from chary.audit.sheet import SKIPPED
 
         answers = {**self.keys, _SKIP: SKIPPED}

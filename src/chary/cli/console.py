@@ -67,10 +67,9 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     """
     parameters = inspect.signature(command, eval_str=True).parameters
     options_class = parameters["options"].annotation
-    option_parameters = {
-        name: _parameter(options_class, name, declaration)
-        for name, declaration in declarations(options_class).items()
-    }
+    option_parameters = {}
+    for name, declaration in declarations(options_class).items():
+        option_parameters[name] = _parameter(options_class, name, declaration)
 
     @functools.wraps(command)
     def run(**typed: Any) -> None:
@@ -203,7 +202,14 @@ def writing(paths: Iterable[Path], force: bool) -> Iterator[list[BinaryIO]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[str], None]]:
-    """Show the step at hand, the share done and the time left on a terminal; nothing elsewhere."""
+    """Show how far the work is on a terminal; nothing elsewhere.
+
+    Yields
+    ------
+    callable
+        To be called with the name of each step when it begins. The bar then shows that name, the
+        share of the work that is done, and the time left.
+    """
     from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
     from rich.text import Text
 
@@ -253,7 +259,21 @@ def tell(
     as_json: bool,
     paths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Print figures and the files that were written: as JSON for a program, or for a person."""
+    """Print figures and the files that were written: as JSON for a program, or for a person.
+
+    Parameters
+    ----------
+    figures : mapping
+        The summary of a result.
+    show : callable
+        Shows the summary to a person.
+    hints : Hints
+        The commands that it may suggest.
+    as_json : bool
+        Print for a program.
+    paths : mapping of str to Path, default=None
+        The files, by what they hold.
+    """
     files = {kind: str(path) for kind, path in (paths or {}).items()}
     if as_json:
         print_json({**figures, "files": files} if files else figures)

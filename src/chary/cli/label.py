@@ -75,7 +75,11 @@ class Labelled(NamedTuple):
 
 
 def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labelled:
-    """Read and label a table, and write the files; a table beyond memory in parts."""
+    """Read and label a table, and write the files.
+
+    A table beyond the memory is read, labelled and written in parts. Everything that would make the
+    outputs impossible is checked before the table is labelled, which takes long.
+    """
     from chary.audit import is_workbook
     from chary.audit.drawing import keep_copy, sheet_beside
     from chary.labelling import label_table, write_rows_to_check
@@ -158,7 +162,11 @@ def _require_labels(source: Table | Source, options: DiagnoseOptions) -> None:
 def _require_free(
     paths: Mapping[str, Path], options: LabelOptions, sheet: SheetBeside | None
 ) -> None:
-    """Refuse to overwrite files; if answers lie beside them, say how to use these."""
+    """Refuse to overwrite files.
+
+    A user may have answered a sheet and then forgotten to name it: if one lies beside the table,
+    the error also says how to use its answers.
+    """
     from chary.audit import FEWEST_ANSWERS
     from chary.report import unused_answers
 

@@ -155,7 +155,7 @@ def _summarize(
     written: Sequence[LabelledFile],
     failed: Sequence[tuple[str, Exception]],
 ) -> PredictSummary:
-    """Sum up all files."""
+    """Sum up all files: those that were labelled, and those that failed, each with its error."""
     labels = Counter[str]()
     all_notes = list(notes)
     new_rows = {}

@@ -299,7 +299,16 @@ def summarize_diagnosis(result: DiagnosedTable) -> DiagnosedSummary:
 def _diagnosis(
     diagnosis: Diagnosis, features: list[Feature], defaults: Defaults = DEFAULTS
 ) -> DiagnosisSummary:
-    """Summarize a diagnosis."""
+    """Summarize a diagnosis.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+    features : list of Feature
+        The features in which labelled and other rows were compared.
+    defaults : Defaults, default=DEFAULTS
+        They say how rare a label must be to count as a slip.
+    """
     tone_of: dict[str, Tone] = {REPRESENTATIVE: "good", STRONG: "bad"}
     return {
         "verdict": diagnosis.verdict,
@@ -449,7 +458,7 @@ def _columns(columns: Iterable[Column]) -> list[ColumnSummary]:
 
 
 def _held_out(result: LabeledTable) -> HeldOutSummary | None:
-    """Tell how well the model predicts held-out labels."""
+    """Tell how well models predict given labels that they have not seen, if any were held out."""
     held_out = result.held_out
     if not len(held_out.correct):
         return None

@@ -150,7 +150,11 @@ class Quality(Headline):
 
 
 def quality(summary: LabelsSummary) -> Quality:
-    """Tell at a glance how good new labels are."""
+    """Tell at a glance how good new labels are.
+
+    Without an audit nothing is known. With one, there are two bars: the accuracy of these labels,
+    and that of a model which did not learn from the answers.
+    """
     audit = summary["audit"]
     if audit is None:
         return _quality_without_audit(summary["audit_size"])
@@ -330,7 +334,11 @@ def judged_steps(summary: JudgedSummary, hints: Hints) -> list[NextStep]:
 
 
 def _better_figures(summary: JudgedSummary, hints: Hints) -> NextStep:
-    """Tell how to get better figures."""
+    """Tell how to get better figures, by the first of these that applies.
+
+    People decide on rows on which they differ; rows that are left are labelled; more rows are
+    drawn.
+    """
     # Rows on which people differ count as skipped, so to decide on them helps first.
     annotators = summary["annotators"]
     if annotators and annotators["differing"]:

@@ -19,7 +19,8 @@ from chary.audit import Acceptance, Baseline, Score, Share, smallest_audit
 from chary.audit.answers import Audit
 from chary.tables.table import ACCEPT
 
-NO_LABEL = "(no label)"  # the name of rows without a label beside the classes
+# Rows without a label have this name beside the classes.
+NO_LABEL = "(no label)"
 VERSIONS = {
     "chary": __version__,
     "scikit-learn": sklearn.__version__,

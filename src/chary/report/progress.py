@@ -8,7 +8,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Protocol
 
-# How long the steps of labelling usually take, in per cent of the whole work. ``Pace`` scales this
+# Each step of labelling usually takes this part of the whole work, in per cent. ``Pace`` scales it
 # by the time that earlier steps took.
 _USUAL_PERCENT = {
     "Reading": 2,
@@ -49,7 +49,11 @@ class Pace:
         self._counted_share: float | None = None  # of this step, if it counts rows
 
     def step(self, name: str) -> None:
-        """Note that a step begins, or goes on."""
+        """Note that a step begins, or goes on.
+
+        The name may have counts after a colon, as in "Labelling: 2,000 of 8,000 rows". A step that
+        is named again, with other counts, goes on.
+        """
         kind, _, counts = name.partition(":")
         share_before, step_share = _usual_shares(kind)
         if share_before < self._share_before:  # the work begins anew

@@ -198,7 +198,12 @@ def _invitation(audit_size: int) -> str:
 def _show_audit(
     console: Console, audit: AuditSummary, held_out: HeldOutSummary | None, aim: str
 ) -> None:
-    """Show what cross-validation promised and what the audit says."""
+    """Show what cross-validation promised and what the audit says, as rows of a table.
+
+    Cross-validation scores the given labels, which are no random sample, so its row has no
+    interval. The audit has a row for the model that did not learn from its answers, and one for the
+    model that did, if there is one.
+    """
     grid = Grid("Accuracy, other rows", "", "95% interval", "", box=box.SIMPLE)
     grid.columns[1].justify = "right"
     promised = f"{held_out['accuracy']:.1%}" if held_out else "-"

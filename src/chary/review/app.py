@@ -51,7 +51,7 @@ PAGES = {
 }
 # The pages that the server fills with what /api/NAME answers; the others are filled by a script.
 _FILLED = ("truth", "result")
-# What computes the answer to a request that reads, and to a request that changes something.
+# The function that answers a request to read at each address.
 READS: dict[str, Page] = {
     "/api/state": overview,
     "/api/start": start_page,
@@ -60,6 +60,7 @@ READS: dict[str, Page] = {
     "/api/review": review_page,
     "/api/result": result_page,
 }
+# The function that makes the change which a request asks for, and answers it, at each address.
 WRITES: dict[str, Page] = {
     "/api/kind": choose_kind,
     "/api/labels": choose_labels,
@@ -192,7 +193,11 @@ class _Answers:
 
 
 async def read_body(request: Request) -> bytes:
-    """Read the body of a request; refuse a body that is too long, or is said to be in a header."""
+    """Read the body of a request; refuse one that is too long.
+
+    It is refused at once if a header says that it is too long, otherwise as soon as it has become
+    so.
+    """
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > MOST_POSTED:
         raise HTTPException(413, "The answer is too long.")

@@ -76,7 +76,11 @@ class Background:
             self._thread.join(patience)
 
     def _work(self, task: Callable[[Progress], None], ticket: int) -> None:
-        """Do a task when its turn comes, unless a newer task was started."""
+        """Do a task when its turn comes, unless a newer task was started.
+
+        The ``ticket`` is the number of the task. The task is the newest one as long as no other
+        ticket was given out.
+        """
 
         def progress(step: str) -> None:
             with self._lock:

@@ -165,16 +165,22 @@ class LabelJob(_Job):
         refuse_taken(table, ADDED_COLUMNS)
         table = rows_that_count(table)
         super().__init__(table, options)
-        self.target = str(options.target)
-        self.hidden = [self.target]
-        self.labels, self.notes = read_target(table, self.target, **options.target_reading)
+        target = str(options.target)
+        reading = options.target_reading
+        labels, notes = read_target(table, target, **reading)
         # Check the class shares now, unless a sheet of checked rows may bring further classes.
         if not self.paths.check.exists():
-            ClassPrior.of(options.class_prior, self.labels)
-        self.classes = [str(name) for name in self.labels.classes]
-        self.values = target_values(table.frame[self.target], **options.target_reading)
-        self.population = int((~self.labels.labeled).sum())
-        self.cells = cells_of(table, self.target)
+            ClassPrior.of(options.class_prior, labels)
+
+        self.target = target
+        self.hidden = [target]
+        self.labels = labels
+        self.notes = notes
+        self.classes = [str(name) for name in labels.classes]
+        self.values = target_values(table.frame[target], **reading)
+        is_unlabeled = ~labels.labeled
+        self.population = int(is_unlabeled.sum())
+        self.cells = cells_of(table, target)
 
     @property
     def columns(self) -> list[str]:

@@ -87,7 +87,10 @@ def review_page(bench: Workbench, query: Query) -> ReviewPage:
 
 
 def check(bench: Workbench, body: Body) -> ReviewPage:
-    """Write the right label of a doubtful row."""
+    """Write the right label of a doubtful row, and show the next row.
+
+    An empty answer takes back an earlier one; the row is then shown again.
+    """
     row = whole_number(body.get("row")) - 1
     if bench.result is None:
         raise ConflictError("There are no labels to correct yet; the model is still learning.")

@@ -128,7 +128,12 @@ class Safety:
         return self.app
 
     def _check_origin(self, request: Request) -> None:
-        """Refuse a request that a page of another origin made."""
+        """Refuse a request that a page of another origin made.
+
+        A browser says in the headers Origin and Sec-Fetch-Site which page made a request. A request
+        that changes something must come from one of our own pages, and be JSON, which no plain form
+        can send.
+        """
         headers = request.headers
         site = headers.get("sec-fetch-site", "").lower()
         if request.method != "POST":

@@ -23,7 +23,8 @@ from chary.review.workbench import Workbench
 from chary.tables import TableError
 
 HOST = "127.0.0.1"
-_SECONDS_TO_END = 2  # for requests that are being answered
+# When the server ends, a request that is being answered has this many seconds.
+_SECONDS_TO_END = 2
 
 
 def serve(

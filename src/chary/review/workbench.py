@@ -215,7 +215,10 @@ class Workbench:
             self.background.start(self._learn_and_write)
 
     def _learn_and_write(self, progress: Progress) -> None:
-        """Learn, and write the result."""
+        """Learn from the present inputs, and write the result.
+
+        The lock is held only to look up the inputs and to store the result, not while learning.
+        """
         with self.lock:
             job = self.job
             inputs = self.inputs()
