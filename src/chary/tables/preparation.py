@@ -543,13 +543,13 @@ class CellCounts:
         """
         column = self._columns[name]
         numberless = cells.filter(is_missing)
-        numberless_text = filled_cells(numberless)  # those that hold something
-        unreadable = kind_of(column).unreadable_cells(numberless_text, column)
+        filled_numberless = filled_cells(numberless)  # those that hold something
+        unreadable = kind_of(column).unreadable_cells(filled_numberless, column)
         if len(unreadable) and name not in self._first_unreadable:
             self._first_unreadable[name] = unreadable.head(1).to_list()[0]
 
         n_with_number = len(cells) - len(numberless)
-        n_filled = n_with_number + len(numberless_text)
+        n_filled = n_with_number + len(filled_numberless)
         self._counts[name].update(
             filled=n_filled, missing=len(numberless), unreadable=len(unreadable)
         )
