@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from chary._words import listed
 from studies.datasets import dataset_title
-from studies.methods import CONFIDENCES, MSTA_READINGS, POLICIES
+from studies.methods import CONFIDENCES, POLICIES
 from studies.results import Line, shown_value, summarize
 from studies.study import Results, Study
 
@@ -343,26 +343,16 @@ def beside_the_paper(study: Study, results: Results, companion: Results) -> list
 def _wins(study: Study, lines: dict[Any, Line], labeling: str) -> list[str]:
     """T-similarity against softmax, policy by policy, and in all as the paper counts."""
     policies = {p: _paired(study, lines, labeling, f"{p}-tsim", f"{p}-softmax") for p in POLICIES}
-    readings = {
-        reading: _paired(study, lines, labeling, reading, "msta-softmax")
-        for reading in MSTA_READINGS
-    }
     ours, theirs, n = (
         sum(getattr(pairs, count) for pairs in policies.values())
         for count in ("won", "won_in_paper", "n")
     )
-    literal = policies["msta"]
-    instead = [
-        f"{ours - literal.won + pairs.won} with {study.title_of(reading)} in place of MSTA T-sim"
-        for reading, pairs in readings.items()
-        if pairs.n == literal.n > 0
-    ]
     in_all = (
         f"In all, {labeling.upper()}: T-similarity beats softmax in {ours} of {n} pairs of data "
-        f"set and policy ({theirs} in the paper's table){told(';', instead)}."
+        f"set and policy ({theirs} in the paper's table)."
     )
-    first, last = ([x.sentence for x in some.values() if x.n] for some in (policies, readings))
-    return [*first, *([in_all] if n else []), *last]
+    said = [pairs.sentence for pairs in policies.values() if pairs.n]
+    return [*said, in_all] if n else said
 
 
 class _Pairs(NamedTuple):
@@ -446,17 +436,12 @@ class Deviation(NamedTuple):
         return self.method.partition("-")[0].upper()
 
 
-def deviations(
-    study: Study, results: Results, labeling: str, stand_ins: Mapping[str, str] | None = None
-) -> list[Deviation]:
-    """Ours less the paper's, for every number that both have under a labelling.
-
-    ``stand_ins``: method of the paper -> method of ours that is set beside it.
-    """
+def deviations(study: Study, results: Results, labeling: str) -> list[Deviation]:
+    """Ours less the paper's, for every number that both have under a labelling."""
     lines = _accuracies(study, results)
     found = []
     for (dataset, method), (mean, deviation) in study.published(labeling).items():
-        ours = lines.get((dataset, labeling, (stand_ins or {}).get(method, method)))
+        ours = lines.get((dataset, labeling, method))
         if ours is not None:
             found.append(Deviation(dataset, method, ours.mean - mean, deviation))
     return found
@@ -486,26 +471,6 @@ def nearness(study: Study, results: Results, companion: Results) -> list[str]:
                 for d in far
             ]
             said.append(f"Beyond one under {labeling.upper()}: {', '.join(names)} points.")
-    return said
-
-
-def other_readings(study: Study, results: Results, companion: Results) -> list[str]:
-    """The same with each other reading of MSTA in its place."""
-    said = []
-    for labeling in study.labelings:
-        literal = [d for d in deviations(study, results, labeling) if d.method == "msta-tsim"]
-        parts = []
-        for reading in MSTA_READINGS:
-            found = deviations(study, results, labeling, {"msta-tsim": reading})
-            its = [d for d in found if d.method == "msta-tsim"]
-            if its and len(its) == len(literal):
-                whole = f"the whole table then {_mean_absolute(found)}, {_near(found)} near"
-                parts.append(f"{_mean_absolute(its)} with {study.title_of(reading)} ({whole})")
-        if parts:
-            said.append(
-                f"MSTA T-sim is {_mean_absolute(literal)} points from the paper's under "
-                f"{labeling.upper()}; {listed(parts)}."
-            )
     return said
 
 

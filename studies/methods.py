@@ -70,18 +70,16 @@ def _both(name: str, run: Callable[..., Any], **options: Any) -> dict[str, Metho
 POLICIES = ("pl", "csta", "msta")
 PL = _both("pl", pseudo_labels, threshold=0.8)
 CSTA = _both("csta", curriculum, step=0.4)
-MSTA = _both("msta", transductive, index="confidence")
+MSTA = _both("msta", transductive, index="prediction")
 SELF_TRAINING = {**PL, **CSTA, **MSTA}
-# Two more readings of which class's threshold a row must reach: see TransductiveBound.
-MSTA_READINGS = {
-    "msta-tsim-prediction": Method(
-        transductive, {"confidence": "t_similarity", "index": "prediction"}, "MSTA T-sim pred."
-    ),
-    "msta-tsim-mixed": Method(
-        transductive, {"confidence": "t_similarity", "index": "mixed"}, "MSTA T-sim mixed"
-    ),
+# Two other readings of which class's threshold a row must reach: see TransductiveBound.
+_OTHER_READINGS = {
+    f"msta-tsim-{index}": Method(
+        transductive, {"confidence": "t_similarity", "index": index}, f"MSTA T-sim {title}"
+    )
+    for index, title in (("confidence", "conf."), ("mixed", "mixed"))
 }
-TABLE = {**ERM, **SELF_TRAINING, **MSTA_READINGS}
+TABLE = {**ERM, **SELF_TRAINING, **_OTHER_READINGS}
 
 
 def as_the_authors(methods: Mapping[str, Method]) -> dict[str, Method]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from studies import datasets, figures, findings
 from studies.calibration import FIGURE_CALIBRATION
-from studies.findings import nearness, other_readings
+from studies.findings import nearness
 from studies.methods import (
     PL,
     POLICIES,
@@ -57,7 +57,6 @@ def _published(name: str, labeling: str) -> Published:
 _COMPARED = (
     findings.on_average,
     nearness,
-    other_readings,
     findings.beside_the_paper,
     findings.won_back,
 )

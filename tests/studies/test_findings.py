@@ -62,8 +62,8 @@ STUDY = replace(STUDIES["table-ssb"], paper=lambda labeling: PAPER)
 
 @pytest.fixture
 def near_results():
-    """Make two seeds, one point apart: 71 on Digits but 77 for PL, 94 on DNA; MSTA by reading."""
-    points = {"pl-tsim": 77, "msta-tsim": 84, "msta-tsim-prediction": 91, "msta-tsim-mixed": 89}
+    """Make two seeds, one point apart: 71 on Digits but 77 for PL, 94 on DNA but 84 for MSTA."""
+    points = {"pl-tsim": 77, "msta-tsim": 84}
 
     def accuracy(cell):
         usual = 71 if cell.dataset == "digits" else 94
@@ -85,5 +85,3 @@ def test_ours_less_the_papers(near_results):
     }
     of_digits = [(cell, result) for cell, result in near_results if cell.dataset == "digits"]
     assert len(deviations(STUDY, of_digits, "ssb")) == 2  # what both have
-    instead = deviations(STUDY, near_results, "ssb", {"msta-tsim": "msta-tsim-mixed"})
-    assert [d.points for d in instead if d.method == "msta-tsim"] == [pytest.approx(-1)]
