@@ -53,7 +53,7 @@ STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
 _WITH_TORCH = {
     "figure-calibration-authors": ("studies.authors", "STUDY"),
-    "erm-authors": ("studies.authors", "ERM_WITH_THEIR_DRAWS"),
+    "table-ssb-exact": ("studies.published_loop", "TABLE_SSB_EXACT"),
     "deep": ("studies.deep", "DEEP"),
     "deep-joint": ("studies.deep", "JOINT"),
 }
@@ -69,7 +69,12 @@ _BEYOND = (
 )
 #: As ``python -m studies list`` shows them.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Tables of the paper": ("table-ssb", "table-iid", "failure-of-softmax", "erm-authors"),
+    "Tables of the paper": (
+        "table-ssb",
+        "table-ssb-exact",
+        "table-iid",
+        "failure-of-softmax",
+    ),
     "Figures of the paper": tuple(
         n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")
     ),

@@ -8,6 +8,7 @@ unlabelled row at each step.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -21,14 +22,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from chary.method import t_similarity
+from chary.method.network import default_hidden_sizes
 from studies import STUDIES, Cell, Method, datasets
+from studies.study import Shared
 
 N_HEADS, N_STEPS, BATCH_SIZE, LEARNING_RATE = 5, 500, 32, 1e-3
 _FIGURE = STUDIES["figure-calibration"]
 GAMMAS: tuple[float, ...] = _FIGURE.vary[1] if _FIGURE.vary else ()
 
 
-class AuthorsTask:
+class AuthorsTask(Shared):
     """Rows as the authors' seed splits, standardises and labels them."""
 
     def __init__(self, cell: Cell) -> None:
@@ -56,15 +59,12 @@ class AuthorsTask:
         # In the order in which training goes through them.
         self.given, self.hidden = (_shuffled(rng, np.concatenate(parts)) for parts in (drawn, rest))
         self.labeled = np.isin(np.arange(len(y)), self.given)
-        self._network: AuthorsNetwork | None = None
 
-    @property
+    @cached_property
     def network(self) -> AuthorsNetwork:
         """Trained once for all strengths of the diversity."""
-        if self._network is None:
-            X, y = self.X[self.given], self.y_true[self.given]
-            self._network = AuthorsNetwork(X, y, self.X[self.hidden], self.cell.seed)
-        return self._network
+        X, y = self.X[self.given], self.y_true[self.given]
+        return AuthorsNetwork(X, y, self.X[self.hidden], self.cell.seed)
 
     def _biased(
         self, rng: np.random.Generator, counts: NDArray[Any]
@@ -90,9 +90,7 @@ class AuthorsNetwork:
     """
 
     def __init__(self, X: NDArray[Any], y: NDArray[Any], X_hidden: NDArray[Any], seed: int) -> None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self._initialize(X.shape[1], len(np.unique(y)))
+        self._initialize(*untrained_layers(X.shape[1], len(np.unique(y)), seed))
         self._train(_tensor(X), torch.as_tensor(y), _tensor(X_hidden))
 
     def probabilities(self, X: NDArray[Any], gamma: float) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -104,12 +102,9 @@ class AuthorsNetwork:
                 self._logits(features)[GAMMAS.index(gamma)], dim=-1
             ).numpy()
 
-    def _initialize(self, width: int, n_classes: int) -> None:
-        sizes = [width, width // 2, width // 4, width // 8] if width > 50 else [width, 128, 32]
-        layers = [part for a, b in pairwise(sizes) for part in (nn.Linear(a, b), nn.ReLU())]
-        self.backbone = nn.Sequential(*layers)
-        self.head = nn.Linear(sizes[-1], n_classes)
-        heads = [nn.Linear(sizes[-1], n_classes) for _ in range(N_HEADS)]
+    def _initialize(self, backbone: list[nn.Linear], all_heads: list[nn.Linear]) -> None:
+        self.backbone = nn.Sequential(*(part for x in backbone for part in (x, nn.ReLU())))
+        self.head, *heads = all_heads
         # (number of strengths, M, C, features) and (number of strengths, M, C): the same start for
         # each strength
         self.weight = (
@@ -143,6 +138,18 @@ class AuthorsNetwork:
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+
+
+def untrained_layers(
+    n_features: int, n_classes: int, seed: int
+) -> tuple[list[nn.Linear], list[nn.Linear]]:
+    """Draw the layers of the backbone, and the prediction head before the diverse ones."""
+    widths = (n_features, *default_hidden_sizes(n_features))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        backbone = [nn.Linear(n_in, n_out) for n_in, n_out in pairwise(widths)]
+        heads = [nn.Linear(widths[-1], n_classes) for _ in range(1 + N_HEADS)]
+    return backbone, heads
 
 
 class HeadsOfOneStrength:
@@ -180,14 +187,5 @@ STUDY = replace(
     title="Calibration against the diversity of the heads, with the authors' draws and training",
     # An option, not a parameter of the network: cells of all strengths then share one task.
     methods={"erm": Method(first_fit, {"gamma": 0.0}, "ERM")},
-    task=AuthorsTask,
-)
-ERM_WITH_THEIR_DRAWS = replace(
-    STUDIES["table-ssb"],
-    name="erm-authors",
-    title="The network alone under biased labels, with the authors' draws and training",
-    datasets=("mushrooms", "phishing"),
-    methods=STUDY.methods,
-    companion="",
     task=AuthorsTask,
 )
