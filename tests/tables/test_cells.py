@@ -1,6 +1,7 @@
 """One place says which cells hold nothing: in a feature, in a target, in an answer."""
 
 import datetime as dt
+from functools import partial
 
 import polars as pl
 import pytest
@@ -77,6 +78,9 @@ def test_codes_for_nothing_are_taken_out(cells, codes, left):
     assert without_codes(pl.Series(cells), codes).to_list() == left
 
 
+find_codes = partial(likely_codes, spike_ratio=3.0, spike_cells=5)
+
+
 @pytest.mark.parametrize(
     ("numbers", "codes"),
     [
@@ -86,11 +90,17 @@ def test_codes_for_nothing_are_taken_out(cells, codes, left):
         ([*[1, 2, 3, 4, 5] * 9, *[9] * 5], [("9", 5)]),
         ([*range(50), *[-1] * 9], [("-1", 9)]),
         ([*range(18, 80), 99], []),  # once is no code
-        ([*range(18, 100), *[99] * 5], []),  # among the others
+        ([*range(18, 100), *[99] * 3], []),  # among the others, and in few cells
+        ([*range(18, 100), *[99] * 4], [("99", 5)]),  # a spike
+        ([*[*range(18, 91)] * 4, *[99] * 11], []),  # less than three times as many as beside it
+        ([*[*range(18, 91)] * 4, *[99] * 12], [("99", 12)]),
+        ([*[18, 19, 20, 88, 89, 90] * 40, *[99] * 119], []),
+        ([*[*range(18, 91)] * 9, *[98] * 5, *[99] * 27], [("99", 27)]),  # each for itself
+        ([*[1, 2, 3, 4, 5, 6] * 9, *[7] * 80], []),  # a scale: one digit is no spike
         ([*[9, 10, 11, 12] * 20], []),
         ([*[0, 1] * 20, *[9] * 5], []),  # too few others to be far from
         ([*range(-50, 50), *[-99] * 5], [("-99", 5)]),
-        ([*range(-98, 50), *[-99] * 5], []),
+        ([*range(-98, 50), *[-99] * 4], []),
         ([1.5, 2.5] * 20, []),
         ([], []),
         ([*range(1, 60), *[96, 97, 98, 99] * 5], []),  # more than three different ones are no codes
@@ -107,18 +117,18 @@ def test_codes_for_nothing_are_taken_out(cells, codes, left):
     ],
 )
 def test_a_lone_far_value_that_repeats_may_mean_nothing(numbers, codes):
-    assert likely_codes(pl.Series(numbers, dtype=pl.Float64)) == codes
+    assert find_codes(pl.Series(numbers, dtype=pl.Float64)) == codes
 
 
 def test_which_numbers_are_codes():
     repeated = [int(digit * n) for digit in "789" for n in range(1, 7)]
     for code in (*repeated, 96, 97, 98, 997, 998, 9998):
         for value in (code, -code):
-            assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == [
+            assert find_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == [
                 (f"{value}", 5)
             ]
     for value in (6, 10, 95, 996, 9997, 7_777_777, -2, 99.5):
-        assert likely_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == []
+        assert find_codes(pl.Series([*[1, 2, 3] * 9, *[value] * 5], dtype=pl.Float64)) == []
 
 
 def test_cells_are_shown_as_they_are_written_and_short():

@@ -120,6 +120,8 @@ _FEWEST_CELLS = 3
 _FREQUENT = 0.005
 # Codes are further from the other values than this share of the range of these.
 _FAR = 0.25
+# A spike is compared with this many of the values next to it.
+_VALUES_BESIDE = 10
 
 # Beside words, short codes and signs may stand for a missing value, too.
 _SHORT_CODES = {float(digit) for digit in "0789"}
@@ -216,8 +218,21 @@ def _is_long_code(number: float) -> bool:
     return abs(number) in _CODES and (number < 0 or number > 9)
 
 
-def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
+def likely_codes(
+    numbers: pl.Series, *, spike_ratio: float, spike_cells: int
+) -> list[tuple[str, int]]:
     """Find frequent numbers that look like codes, such as -9 or 999.
+
+    They are far from the other numbers, or they have two digits or more and are a spike, as 99 in
+    an eighth of the cells beside ages of 18 to 90.
+
+    Parameters
+    ----------
+    numbers : Series
+    spike_ratio : float
+        A spike has at least this many times the cells of each of the values next to it.
+    spike_cells : int
+        A spike has at least this many cells.
 
     Returns
     -------
@@ -236,10 +251,28 @@ def likely_codes(numbers: pl.Series) -> list[tuple[str, int]]:
         n_codes = _n_leading_codes(counts_from_end["value"].to_list())
         code_counts = counts_from_end.head(n_codes)
         are_frequent = (code_counts["count"] >= fewest_cells).all()
-        if are_frequent:
-            for code, n_cells in code_counts.iter_rows():
-                codes.append((f"{code:.0f}", n_cells))
+        if n_codes == 0:
+            code_counts = _spikes(counts_from_end, spike_ratio, max(fewest_cells, spike_cells))
+        elif not are_frequent:
+            continue
+        for code, n_cells in code_counts.iter_rows():
+            codes.append((f"{code:.0f}", n_cells))
     return codes
+
+
+def _spikes(counts: pl.DataFrame, ratio: float, fewest_cells: float) -> pl.DataFrame:
+    """Keep codes of two digits or more that are in many more cells than the values next to them.
+
+    ``counts`` has the distinct values, which ascend or descend, and the number of cells of each.
+    """
+    values = counts["value"].to_list()
+    most_codes = min(_MOST_CODES, len(values) - _FEWEST_VALUES)
+    n_codes = 0
+    while n_codes < most_codes and abs(values[n_codes]) > 9 and _is_code(values[n_codes]):
+        n_codes += 1
+    most_cells_beside = max(counts["count"][n_codes : n_codes + _VALUES_BESIDE].to_list())
+    is_spike = pl.col("count") >= max(fewest_cells, ratio * most_cells_beside)
+    return counts.head(n_codes).filter(is_spike)
 
 
 def _n_leading_codes(values: list[float], fewest: int = _FEWEST_VALUES) -> int:

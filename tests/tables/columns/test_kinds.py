@@ -306,4 +306,6 @@ def test_numbers_chosen_by_experiment_stay():
         "repeated_words_share": 0.2,
         "repeated_values_share": 0.2,
         "max_units": 3,
+        "spike_ratio": 3.0,
+        "spike_cells": 5,
     }

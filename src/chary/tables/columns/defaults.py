@@ -65,6 +65,15 @@ class ColumnDefaults:
     # Read as free text, such digits misled learners.
     max_units: int = 3
 
+    # A number that looks like a code, such as 99, may mean "missing" if it is in at least this many
+    # times as many cells as any of the ten values next to it. Codes put into 149 columns of whole
+    # numbers, 11.5 % of 1,000 cells each: 145 are found with 3, 146 with 2 and 139 with 5, and 104
+    # by distance alone. None of them fires on the 624 columns of numbers of the 50 tables, nor on
+    # 12,440 draws of 60 to 1,000 of their cells.
+    spike_ratio: float = 3.0
+    # ... and in at least this many cells. With 3 or 10, about as many are found.
+    spike_cells: int = 5
+
 
 COLUMN_DEFAULTS = ColumnDefaults()
 

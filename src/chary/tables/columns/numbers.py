@@ -14,7 +14,7 @@ from chary._words import shown, visible
 from chary.options import flag_of
 from chary.tables.cells import CODE_WORDS, likely_codes
 from chary.tables.columns.categories import find_counting
-from chary.tables.columns.defaults import NO_HINTS, Hints
+from chary.tables.columns.defaults import NO_HINTS, ColumnDefaults, Hints
 from chary.tables.columns.kind import (
     SMALL_SAMPLE,
     Column,
@@ -68,7 +68,7 @@ class Numbers(Kind):
         notes = _notes(filled, form)
         if len(unreadable):
             notes.append(f"{len(unreadable):,} cells are not numbers and count as missing")
-        doubts = _doubts(filled, form, numbers)
+        doubts = _doubts(filled, form, numbers, hints.defaults)
         words: list[str] = []
         if is_text:
             short = unreadable.filter(unreadable.str.len_chars() <= _MAX_WORD_LETTERS)
@@ -194,7 +194,9 @@ def _notes(filled: pl.Series, form: Form) -> list[str]:
     return notes
 
 
-def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
+def _doubts(
+    filled: pl.Series, form: Form, numbers: pl.Series, defaults: ColumnDefaults
+) -> list[str]:
     """Say what a person should look at, as notes of the column."""
     doubts = []
     if form.unit and not form.decimal:
@@ -207,7 +209,10 @@ def _doubts(filled: pl.Series, form: Form, numbers: pl.Series) -> list[str]:
         if are_ambiguous:
             doubts.append("write points if these are decimal commas")
 
-    for code, n_cells in likely_codes(numbers):
+    codes = likely_codes(
+        numbers, spike_ratio=defaults.spike_ratio, spike_cells=defaults.spike_cells
+    )
+    for code, n_cells in codes:
         doubts.append(f"{code} in {n_cells:,} cells {CODE_WORDS}")
     return doubts
 
