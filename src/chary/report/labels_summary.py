@@ -495,24 +495,28 @@ def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
 
 
 def _class_shares(result: LabeledTable) -> list[ClassShareSummary]:
-    """Say how many rows of the table are of each class, given labels included."""
+    """Say how many rows of the table are of each class, given labels included.
+
+    The audit bounds the rows of a class among those without a given label; the rows with a given
+    label are added to both bounds. The class with the most labels comes first.
+    """
     audit = result.audit
     if audit is None:
         return []
     given_counts = result.diagnosis.class_counts
     labelled_counts = result.counts.labels.sum(axis=0).tolist()
     shares = []
-    for name, labelled in zip(result.labels.classes.tolist(), labelled_counts, strict=True):
-        if name not in audit.shares:
-            continue
-        share = audit.shares[name]
-        of_table = share._replace(
-            low=share.low + given_counts.get(name, 0),
-            high=share.high + given_counts.get(name, 0),
-            labelled=labelled,
-            population=result.counts.n,
-        )
-        shares.append(class_share(name, of_table))
+    for name, n_labelled in zip(result.labels.classes.tolist(), labelled_counts, strict=True):
+        if name in audit.shares:
+            share = audit.shares[name]
+            n_given = given_counts.get(name, 0)
+            of_table = share._replace(
+                low=share.low + n_given,
+                high=share.high + n_given,
+                labelled=n_labelled,
+                population=result.counts.n,
+            )
+            shares.append(class_share(name, of_table))
     return sorted(shares, key=lambda figures: -figures["labelled"])
 
 

@@ -15,6 +15,7 @@ from chary.method.priors import ACCURACY
 from chary.report.judged_summary import (
     ConfusionSummary,
     JudgedClassSummary,
+    JudgedColumnSummary,
     JudgedSummary,
     SlicesSummary,
     in_first_column,
@@ -248,28 +249,9 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     columns = summary["columns"]
     for column in columns:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
-        # If there are several columns, only the report shows classes and confusions.
-        if len(columns) > 1:
-            continue
-        if column["classes"]:
-            console.print(class_share_grid(column["classes"]))
-            console.print(_judged_classes(column["classes"]))
-        if column["baseline"] is not None:
-            _show_line(console, column["baseline"]["sentence"])
-        if column["rates"] is not None:
-            _show_line(console, column["rates"]["sentence"])
-        _show_confusions(console, column["confusions"])
-        if column["kappa"] is not None:
-            agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
-            _show_line(console, agreement)
-        # If the person was told when it was enough, the interval above allows for that already.
-        if not summary["stopped"]:
-            always = column["always"]
-            _show_line(
-                console,
-                "If you looked at the results while labelling and then stopped: between "
-                f"{always['low']:.1%} and {always['high']:.1%} are right.",
-            )
+    # If there are several columns, only the report shows their classes and confusions.
+    if len(columns) == 1:
+        _show_column_details(console, columns[0], summary["stopped"])
 
     for pair in summary["pairs"]:
         _show_line(console, pair["sentence"], "bold")
@@ -282,6 +264,32 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     _show_audit_notes(console, summary["notes"])
     _show_steps(console, judged_steps(summary, hints))
     console.print()
+
+
+def _show_column_details(console: Console, column: JudgedColumnSummary, stopped: bool) -> None:
+    """Show classes, rates, confusions and agreement of one column of labels.
+
+    If the person was told when it was enough (``stopped``), the interval in the panel allows for
+    that already; otherwise the wider one is shown, which holds at any moment.
+    """
+    if column["classes"]:
+        console.print(class_share_grid(column["classes"]))
+        console.print(_judged_classes(column["classes"]))
+    if column["baseline"] is not None:
+        _show_line(console, column["baseline"]["sentence"])
+    if column["rates"] is not None:
+        _show_line(console, column["rates"]["sentence"])
+    _show_confusions(console, column["confusions"])
+    if column["kappa"] is not None:
+        agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
+        _show_line(console, agreement)
+    if not stopped:
+        always = column["always"]
+        _show_line(
+            console,
+            "If you looked at the results while labelling and then stopped: between "
+            f"{always['low']:.1%} and {always['high']:.1%} are right.",
+        )
 
 
 def class_share_grid(shares: Sequence[ClassShareSummary]) -> Grid:

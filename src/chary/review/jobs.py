@@ -113,10 +113,10 @@ class _Job:
         """Up to three different cells of each column that is not hidden, by column."""
         examples = {}
         for cells in self.table.frame.head(_ROWS_FOR_EXAMPLES):
-            if cells.name in self.hidden:
-                continue
-            texts = cell_texts(cells, _EXAMPLE_WIDTH).drop_nulls().unique(maintain_order=True)
-            examples[cells.name] = [cell_words(text) for text in texts.head(_EXAMPLES)]
+            if cells.name not in self.hidden:
+                texts = cell_texts(cells, _EXAMPLE_WIDTH).drop_nulls()
+                different = texts.unique(maintain_order=True).head(_EXAMPLES)
+                examples[cells.name] = [cell_words(text) for text in different]
         return examples
 
 

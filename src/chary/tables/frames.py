@@ -92,9 +92,8 @@ def _refuse_different_indexes(columns: Mapping[Any, Any]) -> None:
     """Refuse pandas columns whose indexes pair their values with different rows."""
     first_name = None
     first_index = None
-    for name, values in columns.items():
-        if not _is_pandas_class(values, "Series"):
-            continue
+    series = {name: cells for name, cells in columns.items() if _is_pandas_class(cells, "Series")}
+    for name, values in series.items():
         if first_index is None:
             first_name = name
             first_index = values.index

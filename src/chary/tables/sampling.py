@@ -79,7 +79,7 @@ def sample_rows(
         Further rows to take, by number from 0.
     seed : int, default=0
     max_bytes : int
-        Most bytes that the cells of the sampled rows may take.
+        The cells of the sampled rows may take at most this many bytes.
     on_frame : callable, default=nothing
         Called with all rows, a batch at a time.
     on_progress : callable, default=nothing

@@ -54,11 +54,13 @@ _NUMBER_FORMATS = {
     pl.Datetime: "yyyy-mm-dd hh:mm:ss.000",
     pl.Time: "hh:mm:ss.000",
 }
-# Moments as fastexcel writes them beside text in one column, those at midnight, and days.
+# fastexcel writes moments in this way if their column also holds text.
 _MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$"
+# A moment at midnight is a day; the group is what stays of it.
 _MIDNIGHT = r"^(\d{4}-\d\d-\d\d) 00:00:00$"
+# Days are kept in this way until the workbook is written.
 _DAY = r"^\d{4}-\d\d-\d\d$"
-# What fastexcel says of a column that mixes types.
+# fastexcel says this of a column that mixes types.
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 # A sentence lists at most this many worksheets.
 _NAMED_SHEETS = 12
@@ -140,34 +142,40 @@ class _WorkbookAppender(Appender):
                 worksheet.write_string(0, j, column.name)
                 if column.name in self.dated:
                     _write_dates_and_texts(workbook, worksheet, j, column)
-                    continue
-                if _can_keep(column):
-                    cells = column
-                    write = worksheet.write
                 else:
-                    cells = column.cast(pl.String)
-                    write = worksheet.write_string
-                number_format = _NUMBER_FORMATS.get(cells.dtype.base_type())
-                style = number_format and workbook.add_format({"num_format": number_format})
-                for i, value in enumerate(cells, start=1):  # the package writes cell by cell
-                    if value is not None:
-                        write(i, j, value, style)
+                    _write_cells(workbook, worksheet, j, column)
         self.stream.write(seekable.getvalue())
 
 
+def _write_cells(workbook: Any, worksheet: Any, j: int, cells: pl.Series) -> None:
+    """Write column ``j`` in its own type, or as text if a workbook cannot keep that type."""
+    write = worksheet.write
+    if not _can_keep(cells):
+        cells = cells.cast(pl.String)
+        write = worksheet.write_string
+    number_format = _NUMBER_FORMATS.get(cells.dtype.base_type())
+    style = number_format and workbook.add_format({"num_format": number_format})
+    for i, value in enumerate(cells, start=1):  # the package writes cell by cell
+        if value is not None:
+            write(i, j, value, style)
+
+
 def _write_dates_and_texts(workbook: Any, worksheet: Any, j: int, cells: pl.Series) -> None:
-    """Write column ``j``, in which some texts are dates."""
+    """Write column ``j``, in which some texts are days or moments: these become dates again."""
     day_style = workbook.add_format({"num_format": _NUMBER_FORMATS[pl.Date]})
     moment_style = workbook.add_format({"num_format": _NUMBER_FORMATS[pl.Datetime]})
     is_day = cells.str.contains(_DAY).to_list()
     is_moment = cells.str.contains(_MOMENT).to_list()
-    for i, text in enumerate(cells):
-        if is_day[i]:
-            worksheet.write_datetime(i + 1, j, datetime.datetime.fromisoformat(text), day_style)
-        elif is_moment[i]:
-            worksheet.write_datetime(i + 1, j, datetime.datetime.fromisoformat(text), moment_style)
+    for place, text in enumerate(cells):
+        i = place + 1  # the header is row 0
+        if is_day[place]:
+            day = datetime.datetime.fromisoformat(text)
+            worksheet.write_datetime(i, j, day, day_style)
+        elif is_moment[place]:
+            moment = datetime.datetime.fromisoformat(text)
+            worksheet.write_datetime(i, j, moment, moment_style)
         elif text is not None:
-            worksheet.write_string(i + 1, j, text)
+            worksheet.write_string(i, j, text)
 
 
 def _xlsxwriter() -> Any:
@@ -253,11 +261,11 @@ def _read_worksheet(data: bytes, name: str, reading: Reading) -> Table:
                 f"Column {shown(names[j])} of {name} mixes dates and text: both are read, and "
                 "dates stay dates."
             )
-            continue
-        notes.append(
-            f"Column {shown(names[j])} of {name} mixes several types: it is read and written as "
-            "text."
-        )
+        else:
+            notes.append(
+                f"Column {shown(names[j])} of {name} mixes several types: it is read and written "
+                "as text."
+            )
     if extent.merged_to > first_row:  # a merged title above the column names does not matter
         notes.append(
             f"Sheet {shown(worksheet)} of {name} has merged cells: the first cell of a range has "
@@ -269,8 +277,10 @@ def _read_worksheet(data: bytes, name: str, reading: Reading) -> Table:
 
 def _has_moments(cells: pl.Series) -> bool:
     """Tell whether some texts of a mixed column are moments of a workbook, all with a day."""
-    moments = cells.filter(cells.str.contains(_MOMENT).fill_null(False))
-    return len(moments) > 0 and bool((moments.str.slice(0, 10) >= str(_FIRST_DAY)).all())
+    is_moment = cells.str.contains(_MOMENT).fill_null(False)
+    days = cells.filter(is_moment).str.slice(0, 10)
+    # An earlier day stands for none: Excel keeps a time without a day as a moment of 1899.
+    return len(days) > 0 and bool((days >= str(_FIRST_DAY)).all())
 
 
 def _read_header(reader: Any, worksheet: str, header_row: int | None, name: str) -> Header:
