@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chary.method.mixture import MIXTURE_DEFAULTS, MixtureDefaults
 from chary.tables.columns import COLUMN_DEFAULTS, ColumnDefaults
 
-# The rules that can be switched off, in the order in which they are asked.
+# These rules can be switched off. They stand in the order in which they are asked.
 RULES = (
     "leave_out_columns_empty_elsewhere",
     "leave_out_columns_beyond_labels",
@@ -41,30 +41,31 @@ class Defaults:
 
     # ------------------------------------------------ are the labels biased?
 
-    # A difference between labelled and unlabelled rows that chance gives less often than this is a
-    # bias. A convention, not measured again since the diagnosis began.
+    # A difference between labelled and unlabelled rows is called a bias if its p-value is at most
+    # this. A convention, not measured again since the diagnosis began.
     significance: float = 0.01
     # The bias is strong if labelled rows can be told from the others with at least this AUC. Not
     # measured again since the diagnosis began.
     strong_auc: float = 0.75
-    # Permutations of the labels behind the p-value, which is therefore at least 0.001. A
-    # convention.
+    # The p-value comes from this many permutations of the labels, and is therefore at least 0.001.
+    # A convention.
     n_permutations: int = 999
-    # Principal components in one of the kernels that tell labelled rows from others. No stored
-    # result.
+    # One of the kernels that tell labelled rows from others uses this many principal components. No
+    # stored result.
     kernel_components: int = 10
-    # Random draws that the limit of "near a label" is averaged over. No stored result.
+    # The limit of "near a label" is averaged over this many random draws. No stored result.
     coverage_draws: int = 10
-    # Most labelled rows, and most unlabelled rows, that are compared; a bound of cost.
+    # At most this many labelled rows, and as many unlabelled rows, are compared; a bound of cost.
     compared_rows: int = 600
 
     # ------------------------------------------------ labels that may be slips
 
-    # A label may be a slip for another one if it has at most this share of its rows. Draws of 200
-    # cells from 209 columns of words of both collections of tables (44 of them targets): with 0.5
-    # three labels of three columns are asked about, one of them a slip indeed, and none of a
-    # target; with 1 four, with 0.25 only the slip. By difflib's ratio of 0.75, which answers of
-    # audits were compared by before, it is 158 labels of 34 columns, and by 0.8 105 of 24.
+    # A label may be a slip for another one if it has at most this share of the other one's rows.
+    # Draws of 200 cells from 209 columns of words of both collections of tables (44 of them
+    # targets): with 0.5 three labels of three columns are asked about, one of them a slip indeed,
+    # and none of a target; with 1 four, with 0.25 only the slip. By difflib's ratio of 0.75, which
+    # answers of audits were compared by before, it is 158 labels of 34 columns, and by 0.8 105 of
+    # 24.
     slip_share: float = 0.5
 
     # ------------------------------------------------ leave_out_columns_empty_elsewhere
@@ -89,17 +90,19 @@ class Defaults:
     # Suspect columns are left out if the predicted class shares then come nearer to those of the
     # labels by at least this (total variation; defaults.txt).
     nearer_shares: float = 0.03
-    # They stay if the log loss of held-out labels without them is above this many times the loss
-    # with them: a column that decides the labels is never left out. Other values have no stored
-    # result.
+    # Suspect columns stay if the log loss of held-out labels without them is above this many times
+    # the loss with them: a column that decides the labels is never left out. Other values have no
+    # stored result.
     max_loss_ratio: float = 2.0
-    # Labels that a leaf of the tree on one column holds on average, at least. No stored result.
+    # A leaf of the tree on one column has at least as many rows as hold this many labels on
+    # average. No stored result.
     labels_per_leaf: int = 5
-    # Rows without a label that the tree and the class shares are computed on; a bound of cost.
+    # The tree and the class shares are computed on at most this many rows without a label; a bound
+    # of cost.
     coverage_rows: int = 2_000
-    # Randomised trees of the mixture that predicts these class shares. With 30, the gain in
-    # distance on the table of the notebook tutorial was 0.015 to 0.111 over five seeds; with 100,
-    # 0.048 to 0.068.
+    # The mixture that predicts these class shares has this many randomised trees. With 30, the gain
+    # in distance on the table of the notebook tutorial was 0.015 to 0.111 over five seeds; with
+    # 100, 0.048 to 0.068.
     share_trees: int = 100
 
     # ------------------------------------------------ leave_out_useless_texts
@@ -109,9 +112,10 @@ class Defaults:
     # worst draw -2.3. With any lower loss (1.0): +0.73 points, worst draw -14.9. Three margins and
     # four limits of the standard error were tried.
     text_loss_ratio: float = 0.9
-    # Trees of the quick model that gives these losses. No stored result.
+    # The quick model that gives these losses has this many trees. No stored result.
     quick_trees: int = 40
-    # Unlabelled rows that the quick model is given besides the labelled ones; a bound of cost.
+    # The quick model is given at most this many unlabelled rows besides the labelled ones; a bound
+    # of cost.
     quick_rows: int = 500
 
     # ------------------------------------------------ boost_many_labels
@@ -122,21 +126,21 @@ class Defaults:
 
     # ------------------------------------------------ weigh_members
 
-    # A member's weight falls by exp(-this) for each unit of held-out log loss above the mean of the
-    # members ...
+    # A member's weight is multiplied by exp(-this) for each unit of held-out log loss above the
+    # mean of the members. rivals.txt measures the mixture with this number and the next; other
+    # values have no stored result.
     weight_per_loss: float = 4.0
-    # ... and changes by a factor of at most exp(this), because labelled rows may differ from the
-    # others. rivals.txt measures the mixture with these two numbers; other values have no stored
-    # result.
+    # A member's weight is multiplied or divided by at most exp(this), because labelled rows may
+    # differ from the others (measured with the number before).
     max_weight_change: float = 1.0
-    # A member's logits are multiplied by the factor of these that gives the lowest held-out log
-    # loss, so that no member has a high loss by its scale alone.
+    # A member's logits are multiplied by each of these factors, and the lowest held-out log loss
+    # counts, so that no member has a high loss by its scale alone.
     logit_scales: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 
     # ------------------------------------------------ lean_to_commonest_class
 
-    # A model that is worse than always naming the commonest class has this many times the logarithm
-    # of the class shares added to its scores. Before, the amount was fitted to held-out labels (5
+    # If a model is worse than always naming the commonest class, this many times the logarithm of
+    # the class shares is added to its scores. Before, the amount was fitted to held-out labels (5
     # or 10 in each of the 41 of 310 draws that lean). With 2 their mean accuracy is the same (-0.02
     # points), and four of the eight draws furthest below the median rival come within 3 points of
     # it. Also tried: caps of 0.5, 1, 1.5 and 3, half, the square root, and no lean.
@@ -149,44 +153,50 @@ class Defaults:
     # 11 in which the rule acts, and as good in the others (too_easy.txt); 0.05 and 0.15 choose the
     # same draws. It acts on none of 466 draws of real tables.
     too_easy_loss: float = 0.1
-    # The mixture has collapsed if this share of rows would have to change class for its predictions
-    # to have the class shares of the labels, and also those of predictions for held-out labels ...
+    # The mixture can have collapsed only if at least this share of rows would have to change class
+    # for its predictions to have the class shares of the labels, and as many to have those of
+    # predictions for held-out labels. Set together with the next number.
     collapse_distance: float = 0.4
-    # ... and the entropy of the mixture's class shares is at most this share of the entropy of each
-    # of the two. On the paper's 13 data sets with biased labels: 77.0 % with the rule, 72.2 without
-    # (mixture alone), 73.5 by the network alone (studies/results/tables-paper/report.md; measured
-    # with an earlier mixture of 100 trees and fixed weights, and not since). Both numbers were set
-    # by looking at these sets and at biased draws of real tables.
+    # The mixture has collapsed if, besides, the entropy of its class shares is at most this share
+    # of the entropy of each of those two. On the paper's 13 data sets with biased labels: 77.0 %
+    # with the rule, 72.2 without (mixture alone), 73.5 by the network alone
+    # (studies/results/tables-paper/report.md; measured with an earlier mixture of 100 trees and
+    # fixed weights, and not since). Both numbers were set by looking at these sets and at biased
+    # draws of real tables.
     collapse_entropy: float = 0.9
-    # Most unlabelled rows whose class shares are compared; a bound of cost.
+    # The class shares of at most this many unlabelled rows are compared; a bound of cost.
     collapse_rows: int = 20_000
     # The network learns only if its class shares are nearer to those of the labels than the
     # mixture's by at least this (total variation). Without this condition the rule lost 0.7 ± 0.5
     # points on fresh draws of the paper's 13 sets with biased labels; with it, it gained 0.5 ± 0.2.
     # With 0.1 it acts on the same draws of the demo's table.
     network_nearer_shares: float = 0.05
-    # Rounds of self-training by the network; other learners have none, because on real tables they
-    # gain nothing from their own labels (studies/results/real-tables/report.md). Each goes on from
-    # the weights of the round before. The labels are those of five rounds, and T-similarity is
-    # still honest: its mean was 84.5 where 80.7 % were right, and 97.9 after a third round.
+    # The network learns from its own labels in this many rounds; other learners have none, because
+    # on real tables they gain nothing from their own labels
+    # (studies/results/real-tables/report.md). Each round goes on from the weights of the round
+    # before. The labels are those of five rounds, and T-similarity is still honest: its mean was
+    # 84.5 where 80.7 % were right, and 97.9 after a third round.
     network_rounds: int = 2
-    # Share of the rows that the network accepts in a round (Curriculum). Over five rounds from
-    # fresh weights 74.7 % with biased labels, 71.2 without self-training
+    # The share of the rows that the network accepts grows by this in each round (``Curriculum``).
+    # Over five rounds from fresh weights 74.7 % with biased labels, 71.2 without self-training
     # (studies/results/table-ssb/report.md).
     network_step: float = 0.4
 
     # ------------------------------------------------ find_guess_column
 
-    # A column guesses the label if at least this share of its cells in labelled rows is filled, ...
+    # A column guesses the label if it fulfils the next four conditions.
+    # In labelled rows, at least this share of its cells is filled.
     min_filled_share: float = 0.5
-    # ... at least this share of those is a class of the target (few labels may lack a class), ...
+    # Of the filled cells, at least this share is a class of the target; not all, because few labels
+    # may lack a class.
     min_class_share: float = 0.8
-    # ... Cohen's kappa of guesses and labels is at least this, ...
+    # Cohen's kappa of guesses and labels is at least this (measured with the next number).
     min_kappa: float = 0.4
-    # ... and chance gives such agreement less often than this in any of the columns tested. Two
-    # balanced classes, 30 labels and a column that is right in 78 % give 0.56 and 0.003. Of 423
-    # draws of 30 to 300 labels from the 50 tables, two have a column by chance so much like the
-    # target; with a kappa of 0.3 and whatever label is frequent, twelve have.
+    # Chance gives such an agreement with a probability below this in any of the columns tested. Two
+    # balanced classes, 30 labels and a column that is right in 78 % give a kappa of 0.56 and a
+    # probability of 0.003. Of 423 draws of 30 to 300 labels from the 50 tables, two have a column
+    # by chance so much like the target; with a kappa of 0.3 and whatever label is frequent, twelve
+    # have.
     max_chance: float = 0.05
     # The model's labels replace the column's if it has at least this many more held-out rows right.
     # With 30 labels or audited rows and a column that is right in 78 %, a draw fell 9 points below
@@ -206,21 +216,21 @@ class Defaults:
     # above that of the given class. With 10 % of labels swapped 11.2 labels a table are listed, of
     # which 63 % are swapped; with 0.8 it is 13.4 and 61 %, with 0.9 9.4 and 64 % (second_look.txt).
     suspect_margin: float = 0.85
-    # Most labels that are listed: what a person looks through in one go.
+    # At most this many labels are listed: what a person looks through in one go.
     max_suspects: int = 20
-    # Fewest held-out labels from which any are listed: with fewer, the probabilities mean little.
-    # No stored result.
+    # With fewer held-out labels than this none is listed, because the probabilities mean little. No
+    # stored result.
     min_held_out: int = 100
 
     # ------------------------------------------------ rows to check
 
-    # Rows that are listed: what a person checks in one go.
+    # This many rows are listed: what a person checks in one go.
     n_rows_to_check: int = 50
     # The candidates are this many times as many rows, those of highest doubt. No stored result.
     check_candidates: int = 20
-    # Most unlabelled rows that are considered, and most labelled rows that distances are measured
-    # to; bounds of cost.
+    # At most this many unlabelled rows are considered; a bound of cost.
     check_rows: int = 20_000
+    # Distances are measured to at most this many labelled rows; a bound of cost.
     check_reference_rows: int = 600
 
     # ------------------------------------------------ columns and cells that decide labels
@@ -228,21 +238,25 @@ class Defaults:
     # Only this many columns, the most important ones, explain single rows. With 20, the first
     # column that a row names is the same as with all columns in 99.6 % of rows (explain.txt).
     explaining_columns: int = 20
-    # Background rows that each explained row is compared with. With 8, the first column that a row
-    # names is the same as with 96 in 90 % of rows; with 4, in 85 % (explain.txt).
+    # Each explained row is compared with this many background rows. With 8, the first column that a
+    # row names is the same as with 96 in 90 % of rows; with 4, in 85 % (explain.txt).
     background_rows: int = 8
     # Beside the column of largest effect, a column is named if its effect is at least this share of
     # the largest. No stored result.
     decisive_share: float = 0.25
-    # The same for the words of a text. No stored result.
+    # Beside the word of largest effect, a word of a text is named if its effect is at least this
+    # share of the largest. No stored result.
     decisive_word_share: float = 0.5
-    # Most words of a text that are left out one by one, the longest ones; a bound of cost.
+    # At most this many words of a text, the longest ones, are left out one by one; a bound of cost.
     words_left_out: int = 40
-    # Most rows that the importance of columns is measured on, and most predictions of rows with a
-    # shuffled column; bounds of cost. With many columns these predictions are of few rows, but of
-    # at least ``min_shuffled_rows``. No stored result.
+    # The importance of columns is measured on at most this many rows; a bound of cost. No stored
+    # result.
     importance_rows: int = 2_000
+    # For the importance, at most about this many rows with a shuffled column are predicted, so that
+    # many columns have few rows each; a bound of cost. No stored result.
     importance_predictions: int = 2**13
+    # However many columns there are, each is shuffled among at least this many rows. No stored
+    # result.
     min_shuffled_rows: int = 16
 
     # ------------------------------------------------ new rows beside those learned from
@@ -259,22 +273,28 @@ class Defaults:
 
     # ------------------------------------------------ bounds of cost
 
-    # Unlabelled rows to learn from, of a table that is read in parts.
+    # Of a table that is read in parts, at most this many unlabelled rows are learned from.
     sample_rows: int = 100_000
-    # Unlabelled rows that take part in fits and rounds of self-training; all do for the network.
+    # At most this many unlabelled rows take part in fits and rounds of self-training; for the
+    # network all do.
     fit_rows: int = 50_000
-    # Most rows that learners other than the network accept in a round, if rounds are asked for.
+    # Learners other than the network accept at most about this many rows in a round, if rounds are
+    # asked for.
     accepted_rows: int = 10_000
-    # Unlabelled rows that stay in training while labels are held out: of the network, which learns
-    # from them, and of others, which only take their scale from them.
+    # While labels are held out, at most this many unlabelled rows stay in training of the network,
+    # which learns from them.
     network_held_out_rows: int = 20_000
+    # While labels are held out, at most this many unlabelled rows stay in training of other
+    # learners, which only take their scale from them.
     held_out_rows: int = 2_000
 
     # ------------------------------------------------ of other rooms, and rules
 
+    # These numbers decide how columns are read.
     columns: ColumnDefaults = COLUMN_DEFAULTS
+    # These numbers decide what the mixture is made of.
     mixture: MixtureDefaults = MIXTURE_DEFAULTS
-    # Names of rules that are not used, for ablations.
+    # The rules of these names are not used, for ablations.
     switched_off: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
