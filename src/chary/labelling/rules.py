@@ -108,9 +108,9 @@ def leave_out_columns_beyond_labels(
     """Leave out columns whose values end where the labels end.
 
     Examples are a running number, or a date if all labels are of one year. Of most unlabelled rows
-    such a column says only that they lie beyond the labelled ones, and a model gives all of these
-    the labels at the edge. The rule acts only if labels are strongly biased and three conditions
-    hold:
+    such a column says only that they come after the last labelled one, and a model gives all of
+    these the label that is commonest shortly before that. The rule acts only if labels are strongly
+    biased and three conditions hold:
 
     1. A decision tree tells labelled rows from others by the column alone. Most of the other rows
        are in leaves without a label.
@@ -133,11 +133,13 @@ def leave_out_columns_beyond_labels(
     rule = "leave_out_columns_beyond_labels"
     if not defaults.is_on(rule) or diagnosis.verdict != STRONG:
         return None
+    # All labelled rows, and a draw of the others.
     rng = np.random.default_rng(seed)
     others = draw_at_most(np.flatnonzero(~has_label), defaults.coverage_rows, rng)
     rows = np.sort(np.concatenate([np.flatnonzero(has_label), others]))
     X = prepared.X[rows]
 
+    # Condition 1: the suspects, each with the share of rows in leaves without a label.
     columns = _columns_of_features(prepared)  # (d,)
     shares_beyond = {}
     for name in dict.fromkeys(columns.tolist()):
@@ -149,13 +151,15 @@ def leave_out_columns_beyond_labels(
     if len(suspects) in (0, len(shares_beyond)):
         return None
 
-    stays = ~np.isin(columns, list(suspects))
+    # Condition 2: the class shares.
+    stays = ~np.isin(columns, list(suspects))  # (d,)
     sample = labels.subset(rows)
     distance = _distance_of_shares(X, sample, defaults, seed)
     distance_without = _distance_of_shares(X[:, stays], sample, defaults, seed)
     if distance - distance_without < defaults.nearer_shares:
         return None
 
+    # Condition 3: the log loss.
     loss, loss_without = _losses_without(prepared, labels, stays, defaults, seed)
     if loss_without > defaults.max_loss_ratio * loss:
         return None
@@ -199,12 +203,18 @@ def _columns_of_features(prepared: Prepared) -> Array:
 
 
 def _share_beyond(X: Array, has_label: Mask, defaults: Defaults) -> float:
-    """Return the share of unlabelled rows in leaves of a decision tree without a label."""
-    # As many rows as hold ``labels_per_leaf`` labels on average.
-    leaf_rows = max(1, math.ceil(defaults.labels_per_leaf * len(has_label) / has_label.sum()))
+    """Return the share of unlabelled rows in leaves of a decision tree without a label.
+
+    The tree tells from the features X (n, d) of one column whether a row is labelled.
+    """
+    # As many rows as hold ``labels_per_leaf`` labels on average: with 50 labels in 1,000 rows, 100
+    # rows hold 5 labels.
+    rows_per_label = defaults.labels_per_leaf * len(has_label) / has_label.sum()
+    leaf_rows = max(1, math.ceil(rows_per_label))
     tree = DecisionTreeClassifier(min_samples_leaf=leaf_rows, random_state=0).fit(X, has_label)
-    leaves = tree.apply(X)
-    return float(np.mean(~np.isin(leaves[~has_label], leaves[has_label])))
+    leaves = tree.apply(X)  # (n,) the number of each row's leaf
+    is_beyond = ~np.isin(leaves[~has_label], leaves[has_label])
+    return float(np.mean(is_beyond))
 
 
 def _distance_of_shares(X: Array, labels: Labels, defaults: Defaults, seed: int) -> float:
@@ -216,28 +226,21 @@ def _distance_of_shares(X: Array, labels: Labels, defaults: Defaults, seed: int)
         replace(defaults.mixture, n_trees=defaults.share_trees),
     )
     model = MixedEnsembleClassifier(members, random_state=seed).fit(X, labels)
-    predicted = np.searchsorted(labels.classes, model.predict(X[labels.rows_to_predict]))
-    return variation(labels.codes[labels.labeled], predicted, len(labels.classes))
+    predicted_labels = model.predict(X[labels.rows_to_predict])
+    predicted_codes = np.searchsorted(labels.classes, predicted_labels)
+    return variation(labels.codes[labels.labeled], predicted_codes, len(labels.classes))
 
 
 def _losses_without(
     prepared: Prepared, labels: Labels, stays: Mask, defaults: Defaults, seed: int
 ) -> tuple[float, float]:
-    """Return the held-out log losses with all features, and with those that stay."""
+    """Return two held-out log losses: with all features, and with those that stay, (d,)."""
     rows = rows_to_hold_out(prepared.X, labels, defaults.quick_rows, seed)
     X = prepared.X[rows]
+    linear = linear_model(defaults.mixture)
+    trees = ExtraTreesClassifier(defaults.quick_trees, max_features=defaults.mixture.tree_features)
     quick_model = MixedEnsembleClassifier(
-        [
-            ("linear", linear_model(defaults.mixture)),
-            (
-                "trees",
-                ExtraTreesClassifier(
-                    defaults.quick_trees, max_features=defaults.mixture.tree_features
-                ),
-            ),
-        ],
-        unlabeled=None,
-        random_state=seed,
+        [("linear", linear), ("trees", trees)], unlabeled=None, random_state=seed
     )
 
     def loss(features: Array) -> float:
@@ -251,16 +254,18 @@ def _losses_without(
 
 
 def rows_to_hold_out(X: Array, labels: Labels, n_others: int, seed: int) -> Ints:
-    """Return all labelled rows and a draw of at most ``n_others`` unlabelled rows.
+    """Return the numbers of all labelled rows and of at most ``n_others`` unlabelled rows.
 
-    Rows are first sorted by their features, so that the result does not depend on their order.
+    The unlabelled rows are drawn at random. Rows are first sorted by their features X (n, d), so
+    that neither the draw nor the order of the result depends on their order in the table.
     """
     rng = np.random.default_rng(seed)
     # A random projection: one number for each row, made from its features alone.
-    place = np.round(X @ rng.normal(size=X.shape[1]), 6)
-    rows = np.lexsort((labels.codes, place))
-    labeled = labels.labeled[rows]
-    return np.concatenate([rows[labeled], rng.permutation(rows[~labeled])[:n_others]])
+    keys = np.round(X @ rng.normal(size=X.shape[1]), 6)  # (n,)
+    rows = np.lexsort((labels.codes, keys))  # row numbers; the last key counts most
+    is_labeled = labels.labeled[rows]
+    drawn = rng.permutation(rows[~is_labeled])[:n_others]
+    return np.concatenate([rows[is_labeled], drawn])
 
 
 # ---------------------------------------------------------------- which model learns
@@ -277,25 +282,25 @@ def boost_many_labels(n_labeled: int, defaults: Defaults = DEFAULTS) -> Finding 
 class OutOfFold(NamedTuple):
     """What mixtures predict for labels that they have not seen."""
 
-    rows: Ints  # all labelled rows and some unlabelled ones
+    rows: Ints  # numbers of the rows that took part: all labelled rows and some unlabelled ones
     # Each mixture, with the places in ``rows`` that it was fitted without; empty: too few labels.
     fold_models: FoldModels
-    codes: Ints  # (k,) the labels that were held out, fold after fold
-    logits: NDArray[np.float64]  # (k, M, C) of the members
+    codes: Ints  # (k,) the classes of the labels that were held out, fold after fold
+    logits: NDArray[np.float64]  # (k, M, C) what the members predict for them
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """Scores (k, C) of the mixtures with their present weights."""
-        weights = self.fold_models[0][0].weights_
-        return np.einsum("m,kmc->kc", weights, self.logits)
+        first_mixture, _ = self.fold_models[0]  # all mixtures have the same weights
+        return np.einsum("m,kmc->kc", first_mixture.weights_, self.logits)
 
     @property
     def predicted(self) -> Ints:
         """Class codes (k,) predicted for the labels that were held out."""
         if not self.fold_models:
             return self.codes
-        class_bias = self.fold_models[0][0].class_bias_
-        return (self.scores + class_bias).argmax(axis=1)
+        first_mixture, _ = self.fold_models[0]  # all mixtures have the same class bias
+        return (self.scores + first_mixture.class_bias_).argmax(axis=1)
 
     @property
     def loss(self) -> float:
@@ -307,28 +312,40 @@ def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -
     """Fit the mixture without each fold of the labels in turn, and predict that fold."""
     rows = rows_to_hold_out(X, labels, learner.held_out_rows, seed)
     sample = labels.subset(rows)
-    fold_models: FoldModels = []
     estimator = learner.estimator(random_state=seed).set_params(unlabeled=None)
+    fold_models: FoldModels = []  # filled by ``hold_out``
     hold_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
     if not fold_models:
-        return OutOfFold(rows, fold_models, np.zeros(0, np.intp), np.zeros((0, 0, 0)))
-    logits = [log_of(model.predict_head_proba(X[rows[fold]])) for model, fold in fold_models]
-    codes = sample.codes[np.concatenate([fold for _, fold in fold_models])]
-    return OutOfFold(rows, fold_models, codes, np.concatenate(logits))
+        return OutOfFold(rows, fold_models, codes=np.zeros(0, np.intp), logits=np.zeros((0, 0, 0)))
+
+    codes_of_folds = []
+    logits_of_folds = []
+    for model, fold in fold_models:
+        member_probs = model.predict_head_proba(X[rows[fold]])  # (rows of the fold, M, C)
+        codes_of_folds.append(sample.codes[fold])
+        logits_of_folds.append(log_of(member_probs))
+    return OutOfFold(
+        rows,
+        fold_models,
+        codes=np.concatenate(codes_of_folds),
+        logits=np.concatenate(logits_of_folds),
+    )
 
 
 def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> MemberWeights | None:
     r"""Weigh the members of the mixture by how well they predict held-out labels.
 
-    With :math:`\ell_m` the mean log loss of member m, its logits multiplied by the factor that
-    suits them best, its weight is
+    Let :math:`\ell_m` be the mean log loss of member m, after its logits were multiplied by the
+    factor that suits them best, and :math:`\bar\ell` the mean over the members. The weight of the
+    member is
 
     .. math::
         w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)),
         \qquad |\beta (\ell_m - \bar\ell)| \le 1,
 
-    with :math:`\beta` = ``weight_per_loss`` = 4. The bound of 1 is ``max_weight_change``: it keeps
-    the weights near the fixed weights :math:`w^0`, as labelled rows may differ from the others.
+    with :math:`\beta` = ``weight_per_loss`` = 4: a loss of 0.1 above the mean multiplies the weight
+    by exp(-0.4) = 0.67. The bound of 1 is ``max_weight_change``: it keeps the weights near the
+    fixed weights :math:`w^0`, as labelled rows may differ from the others.
     """
     rule = "weigh_members"
     if not defaults.is_on(rule) or not out_of_fold.fold_models:
@@ -342,8 +359,9 @@ def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> Memb
         )
 
     limit = defaults.max_weight_change
-    change = np.clip(-defaults.weight_per_loss * (losses - losses.mean()), -limit, limit)
-    weights = out_of_fold.fold_models[0][0].weights_ * np.exp(change)
+    log_factors = -defaults.weight_per_loss * (losses - losses.mean())  # (M,)
+    first_mixture, _ = out_of_fold.fold_models[0]  # all mixtures have the same weights
+    weights = first_mixture.weights_ * np.exp(np.clip(log_factors, -limit, limit))
     weights /= weights.sum()
     figures = {f"loss_{m}": float(loss) for m, loss in enumerate(losses)}
     return MemberWeights(rule, figures, weights)
@@ -356,21 +374,23 @@ def lean_to_commonest_class(
     rule = "lean_to_commonest_class"
     if not defaults.is_on(rule) or not out_of_fold.fold_models:
         return None
-    commonest = labels.class_counts.argmax()
-    right = float(np.mean(out_of_fold.scores.argmax(axis=1) == out_of_fold.codes))
-    right_by_commonest = float(np.mean(out_of_fold.codes == commonest))
+    predicted_codes = out_of_fold.scores.argmax(axis=1)  # (k,)
+    commonest_code = labels.class_counts.argmax()
+    right = float(np.mean(predicted_codes == out_of_fold.codes))
+    right_by_commonest = float(np.mean(out_of_fold.codes == commonest_code))
     if right >= right_by_commonest:
         return None
     figures = {"right": right, "right_by_commonest": right_by_commonest}
     return Lean(rule, figures, defaults.lean)
 
 
-# Why the mixture cannot be trusted, in words for people.
+# This says to people why the mixture cannot be trusted if labels are too easy.
 _TOO_EASY = (
     "the labelled rows differ strongly from the rest, all columns are numbers, and labels held out "
     "are predicted almost perfectly: then the labels come from the easy edge of each class, and a "
     "model that looks perfect on them cannot be trusted on the rest"
 )
+# This says to people why the mixture cannot be trusted if it has collapsed.
 _COLLAPSED = (
     "the labelled rows differ strongly from the rest, all columns are numbers, and the usual model "
     "puts far more of the other rows into a few classes than your labels do"
@@ -420,19 +440,25 @@ def hand_over_to_network(
         return None
     if len(out_of_fold.codes) == 0:
         return None
+    # Condition 1: the labels are too easy, or the mixture has collapsed.
     rng = np.random.default_rng(seed)
     rows = draw_at_most(labels.rows_to_predict, defaults.collapse_rows, rng)
-    by_mixture = np.searchsorted(labels.classes, mixture.predict(X[rows]))
+    codes_by_mixture = np.searchsorted(labels.classes, mixture.predict(X[rows]))
     is_too_easy = out_of_fold.loss < defaults.too_easy_loss
-    if not is_too_easy and not _has_collapsed(by_mixture, labels, out_of_fold, defaults):
+    if is_too_easy:
+        why = _TOO_EASY
+    elif _has_collapsed(codes_by_mixture, labels, out_of_fold, defaults):
+        why = _COLLAPSED
+    else:
         return None
 
+    # Condition 2: the class shares of the network are nearer to those of the given labels.
     network = fit_network()
-    by_network = _labels_by(network, X, rows)
+    codes_by_network = _codes_by_network(network, X, rows)
     n_classes = len(labels.classes)
     given_codes = labels.codes[labels.labeled]
-    distance = variation(by_mixture, given_codes, n_classes)
-    distance_of_network = variation(by_network, given_codes, n_classes)
+    distance = variation(codes_by_mixture, given_codes, n_classes)
+    distance_of_network = variation(codes_by_network, given_codes, n_classes)
     if distance - distance_of_network < defaults.network_nearer_shares:
         return None
     figures = {
@@ -440,7 +466,7 @@ def hand_over_to_network(
         "distance": distance,
         "distance_of_network": distance_of_network,
     }
-    return HandOver(rule, figures, network, _TOO_EASY if is_too_easy else _COLLAPSED)
+    return HandOver(rule, figures, network, why)
 
 
 def _has_collapsed(
@@ -448,9 +474,9 @@ def _has_collapsed(
 ) -> bool:
     r"""Tell whether predictions for the other rows concentrate on a few of the classes.
 
-    On rows far from any label the mixture may predict almost nothing but these. It has collapsed if
-    the class shares :math:`\hat\pi` of its predictions are far from the class shares :math:`\pi` of
-    the labels, and less even:
+    On rows far from any label the mixture may predict almost nothing but these few classes. It has
+    collapsed if the class shares :math:`\hat\pi` of its predictions are far from the class shares
+    :math:`\pi` of the labels, and less even:
 
     .. math::
         \tfrac12 \textstyle\sum_c |\hat\pi_c - \pi_c| \ge 0.4,
@@ -462,17 +488,17 @@ def _has_collapsed(
     """
     n_classes = len(labels.classes)
     given_codes = labels.codes[labels.labeled]
-    return _is_narrower(predicted, given_codes, n_classes, defaults) and _is_narrower(
-        predicted, out_of_fold.predicted, n_classes, defaults
-    )
+    if not _is_narrower(predicted, given_codes, n_classes, defaults):
+        return False
+    return _is_narrower(predicted, out_of_fold.predicted, n_classes, defaults)
 
 
-def _labels_by(network: SelfTrainingClassifier, X: Array, rows: Ints) -> Ints:
+def _codes_by_network(network: SelfTrainingClassifier, X: Array, rows: Ints) -> Ints:
     """Return the class codes of rows: as accepted in a round, otherwise as predicted at the end."""
     codes = np.searchsorted(network.classes_, network.estimator_.predict(X[rows]))
-    accepted = network.labeled_iter_[rows] > 0
-    accepted_labels = network.transduction_[rows[accepted]].astype(network.classes_.dtype)
-    codes[accepted] = np.searchsorted(network.classes_, accepted_labels)
+    is_accepted = network.labeled_iter_[rows] > 0
+    accepted_labels = network.transduction_[rows[is_accepted]].astype(network.classes_.dtype)
+    codes[is_accepted] = np.searchsorted(network.classes_, accepted_labels)
     return codes
 
 
@@ -486,9 +512,11 @@ def _is_narrower(predicted: Ints, codes: Ints, n_classes: int, defaults: Default
 
 def _entropy_of_shares(codes: Ints, n_classes: int) -> float:
     """Return the entropy of class shares, in nats."""
-    return float(entr(np.bincount(codes, minlength=n_classes) / len(codes)).sum())
+    shares = np.bincount(codes, minlength=n_classes) / len(codes)  # (C,)
+    return float(entr(shares).sum())
 
 
 def _log_loss(scores: Array, codes: Ints) -> float:
-    """Return the mean log loss of unnormalised scores (k, C)."""
-    return float(np.mean(logsumexp(scores, axis=1) - scores[np.arange(len(codes)), codes]))
+    """Return the mean log loss of unnormalised scores (k, C) for the true classes (k,)."""
+    true_scores = scores[np.arange(len(codes)), codes]
+    return float(np.mean(logsumexp(scores, axis=1) - true_scores))
