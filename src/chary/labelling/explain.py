@@ -23,23 +23,25 @@ from chary.tables import TablePreparation
 from chary.tables.cells import shown_cells
 from chary.tables.columns import Texts
 
-Groups = Sequence[Ints]  # for each group, the numbers of its features
+# For each group, the numbers of its features.
+Groups = Sequence[Ints]
 
-# Rows that are explained between two messages of progress.
+# This many rows are explained between two messages of progress.
 _BATCH_ROWS = 5_000
-# Most numbers (rows times features) that are predicted at once; a bound of memory.
+# At most this many numbers (rows times features) are predicted at once; a bound of memory.
 _MAX_PREDICTED_NUMBERS = 2**22
-# Most numbers (rows times background rows times features) that are compared at once; a bound of
-# memory.
+# At most this many numbers (rows times background rows times features) are compared at once; a
+# bound of memory.
 _MAX_COMPARED_CELLS = 2**19
 # Probabilities are clipped to this distance from 0 and 1, so that log-odds stay finite.
 _MIN_PROBABILITY = 1e-6
 
-# A word: a letter or digit, then at least one more letter, digit, apostrophe or hyphen.
+# A word is a letter or digit, then at least one more letter, digit, apostrophe or hyphen.
 _WORD_PATTERN = r"[\p{L}\p{N}][\p{L}\p{M}\p{N}'’-]+"
-# Most words of a text that are named.
+# At most this many words of a text are named.
 _MAX_NAMED_WORDS = 3
-# Decimals that effects are rounded to. How rows are cut into blocks changes later decimals only.
+# Effects are rounded to this many decimals. How rows are cut into blocks changes later decimals
+# only.
 _DECIMALS = 4
 
 
@@ -93,7 +95,9 @@ class Explainer(NamedTuple):
         row_effects : array of shape (n, G)
             What ``effects`` returned for the rows.
         """
-        deciding = decisive(row_effects, defaults=self.defaults)  # (n, 3) in ``columns``; -1: none
+        # The places in ``columns`` of the three that decide each row most; -1: there is no such.
+        deciding = decisive(row_effects, defaults=self.defaults)  # (n, 3)
+
         # For each column that decides a row: what to show of its cells, one text for each row.
         shown_by_place: dict[int, list[str]] = {}
         for place in np.unique(deciding[deciding >= 0]).tolist():
@@ -117,8 +121,9 @@ class Explainer(NamedTuple):
     ) -> list[str]:
         """Write the cells of column ``place`` for a person, one for each row of X (n, d).
 
-        Of free text only the deciding words are written, and only in ``rows``, the rows that the
-        column decides.
+        In a column of free text, the cell of a row in ``rows`` becomes the words that decide its
+        label: 'note: "refund", "broken"'. A text without deciding words is written like any other
+        cell. ``rows`` are the rows that the column decides; what stands in others is never shown.
         """
         name = self.columns[place]
         # A column that comes from a file beside the table is not in the frame.
@@ -150,12 +155,15 @@ class Explainer(NamedTuple):
         rows = [row for row, words in enumerate(words_by_row) if words]
         if not rows:
             return named
+
+        # The candidates of each row: the words that are left out in turn.
         candidates = {
             row: _longest_words(words_by_row[row], self.defaults.words_left_out) for row in rows
         }
 
         # All texts are predicted together: first the whole text of each row, then, row by row, the
-        # text without each candidate.
+        # text without each candidate. Two rows with two and one candidates give five texts: A, B,
+        # A without its first, A without its second, B without its only one.
         row_of_text = list(rows)
         texts = [" ".join(words_by_row[row]) for row in rows]
         for row in rows:
@@ -166,11 +174,13 @@ class Explainer(NamedTuple):
         features = self._with_texts(place, X[row_of_text], pl.DataFrame({cells.name: texts}))
         odds = _log_odds(probabilities(self.classifier, features), codes[row_of_text])
 
+        # Each row's part of the odds: those of its texts without a candidate.
         end = len(rows)  # the odds of the whole texts end here
         for number, row in enumerate(rows):
             start = end
             end = start + len(candidates[row])
-            word_effects = np.round(odds[number] - odds[start:end], _DECIMALS)
+            odds_of_whole_text = odds[number]
+            word_effects = np.round(odds_of_whole_text - odds[start:end], _DECIMALS)
             words = list(candidates[row].values())
             named[row] = _name_best(words, word_effects, self.defaults.decisive_word_share)
         return named
@@ -189,7 +199,10 @@ class Explainer(NamedTuple):
 
 
 def _longest_words(words: Sequence[str], n_most: int) -> dict[str, str]:
-    """Choose the longest different words, in text order: in small letters -> as first written.
+    """Choose the longest different words of a text, at most ``n_most``.
+
+    Words that differ in case alone are one word. The keys are in small letters, the values as first
+    written, both in the order of the text.
 
     >>> _longest_words(["Good", "good", "wine", "in"], 2)
     {'good': 'Good', 'wine': 'wine'}
@@ -197,8 +210,8 @@ def _longest_words(words: Sequence[str], n_most: int) -> dict[str, str]:
     first_written: dict[str, str] = {}
     for word in words:
         first_written.setdefault(word.lower(), word)
-    longest = set(sorted(first_written, key=len, reverse=True)[:n_most])
-    return {key: word for key, word in first_written.items() if key in longest}
+    longest_keys = set(sorted(first_written, key=len, reverse=True)[:n_most])
+    return {key: word for key, word in first_written.items() if key in longest_keys}
 
 
 def _name_best(words: Sequence[str], word_effects: Floats, least_share: float) -> list[str]:
@@ -210,10 +223,11 @@ def _name_best(words: Sequence[str], word_effects: Floats, least_share: float) -
     ['"good"', '"fine"']
     """
     least_effect = least_share * word_effects.max()
+    largest_first = np.argsort(-word_effects, kind="stable")  # places of words
     names = []
-    for best in np.argsort(-word_effects, kind="stable")[:_MAX_NAMED_WORDS]:
-        if word_effects[best] > 0 and word_effects[best] >= least_effect:
-            names.append(f'"{visible(words[best], 30)}"')
+    for place in largest_first[:_MAX_NAMED_WORDS]:
+        if word_effects[place] > 0 and word_effects[place] >= least_effect:
+            names.append(f'"{visible(words[place], 30)}"')
     return names
 
 
@@ -233,7 +247,7 @@ def explainer(
     sample = X[spread_rows(X, defaults.importance_rows, rows)]
     change, n_rows = importance(classifier, sample, groups, defaults)
     by_importance = np.argsort(-change, kind="stable")  # places of columns
-    # Sorted again, so that the columns are in the order of their features.
+    # The most important columns, sorted again into the order of their features.
     explaining = np.sort(by_importance[: defaults.explaining_columns])
     return Explainer(
         classifier=classifier,
@@ -288,8 +302,10 @@ def as_texts(cells_by_row: Iterable[list[Cell]]) -> pl.Series:
 def effects(model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups) -> Floats:
     """Measure how much each group speaks for the class of each row, (n, G), in log-odds.
 
-    Let x be a row and c its class, s_c = log(p_c / (1 - p_c)) the log-odds of c, and x[g <- b] the
-    row x with group g taken from background row b. The effect of g is
+    The effect of a group is how far the log-odds of the row's class fall, on average, if the group
+    is replaced by that of a background row. Let x be a row and c its class, s_c = log(p_c / (1 -
+    p_c)) the log-odds of c, and x[g <- b] the row x with group g taken from background row b. The
+    effect of g is
 
         mean over b of  s_c(x) - s_c(x[g <- b]).
 
@@ -317,14 +333,18 @@ def _effects_of_block(
     model: Any, X: Floats, codes: Ints, background: Floats, groups: Groups
 ) -> Floats:
     """Compute ``effects`` for a block of rows, (n, G), not rounded."""
-    # There are t changes x[g <- b]: number i puts group[i] of background row donor[i] into row
-    # row[i]. If x and b have the same g, the change would add 0 to the mean, so it is left out.
-    row, donor, group = np.nonzero(_differs(X[:, None], background, groups))  # (t,) each
+    # Only pairs of rows that differ in a group are predicted: if x and b have the same g, the
+    # change x[g <- b] would add 0 to the mean. That leaves t changes: number i puts group[i] of
+    # background row donor[i] into row row[i].
+    differs = _differs(X[:, None], background, groups)  # (n, B, G)
+    row, donor, group = np.nonzero(differs)  # (t,) each
     probs, changed_probs = _predict_changed(
         model, X, donors=background, groups=groups, row=row, group=group, donor=donor
     )
     odds = _log_odds(probs, codes)  # (n,)
     changed_odds = _log_odds(changed_probs, codes[row])  # (t,)
+
+    # The falls are added up by row and group.
     total = np.zeros((len(X), len(groups)))
     np.add.at(total, (row, group), odds[row] - changed_odds)
     return total / len(background)
@@ -334,7 +354,8 @@ def decisive(row_effects: Floats, most: int = 3, defaults: Defaults = DEFAULTS) 
     """Find the groups that speak most for the class of each row, (n, most); -1: no group.
 
     A group is decisive if its effect is above zero and at least ``decisive_share`` of the row's
-    largest effect. If effects are equal, the first group comes first.
+    largest effect. If effects are equal, the first group comes first. In the first row below, the
+    groups 1, 2 and 3 are decisive, and group 0 is not; in the second row none is.
 
     >>> decisive(np.array([[0.1, 2.0, 2.0, 0.6], [0.0, -3.0, 0.0, 0.0]]))
     array([[ 1,  2,  3],
@@ -353,7 +374,8 @@ def importance(
     """Measure how much predictions change if each group is shuffled among the rows.
 
     The change of a row is half the sum over classes of the absolute changes of its probabilities:
-    0 if nothing changes, 1 if one certain class becomes another.
+    0 if nothing changes, 1 if one certain class becomes another, 0.2 if 0.7 and 0.3 become 0.5 and
+    0.5.
 
     Returns
     -------
@@ -363,11 +385,12 @@ def importance(
         The number of rows it was measured on: as many as give ``importance_predictions`` changed
         rows, but at least ``min_shuffled_rows``, chosen by ``spread_rows``.
     """
-    n_rows = max(defaults.min_shuffled_rows, defaults.importance_predictions // len(groups))
-    sample = X[spread_rows(X, n_rows)]
+    n_most = max(defaults.min_shuffled_rows, defaults.importance_predictions // len(groups))
+    sample = X[spread_rows(X, n_most)]
     n = len(sample)
-    # Row i takes its group from row i + n/2, and the second half from the first. The order of the
-    # sample is already random, so this shuffles, and no row gets its own group.
+    # Each row takes its group from a donor: row i from row i + n/2, and the second half of the rows
+    # from the first. The order of the sample is already random, so this shuffles, and no row gets
+    # its own group.
     donors = np.roll(sample, -(n // 2), axis=0)
     row, group = np.nonzero(_differs(sample, donors, groups))  # (t,) each
     probs, changed_probs = _predict_changed(
@@ -379,26 +402,31 @@ def importance(
 
 
 def spread_rows(X: Array, k: int, rows: Ints | None = None) -> Ints:
-    """Choose up to k rows that stand for all rows, or for some ``rows`` of X.
+    """Choose up to k rows that stand for all rows, or for some ``rows`` of X; return their numbers.
 
-    Rows are sorted by a hash of their features, and every m-th is taken. So the choice does not
-    depend on the order of the rows, and a row that occurs often is chosen in proportion.
+    Rows are sorted by a hash of their features, and rows at equal steps are taken: 4 of 10 are
+    those at the places 0, 2, 5 and 7. So the choice does not depend on the order of the rows, and a
+    row that occurs often is chosen in proportion.
     """
     if rows is None:
         rows = np.arange(len(X))
     if len(rows) == 0:
         return rows
-    by_hash = rows[np.argsort(_hash_rows(X)[rows], kind="stable")]
+    hashes = _hash_rows(X)[rows]
+    by_hash = rows[np.argsort(hashes, kind="stable")]
     n_chosen = min(k, len(rows))
     even_places = np.arange(n_chosen) * len(rows) // n_chosen
     return by_hash[even_places]
 
 
 def _differs(X: Floats, others: Floats, groups: Groups) -> Mask:
-    """Tell in which groups rows of X (..., d) and of ``others`` (..., d) differ, (..., G)."""
-    feature_differs = others != X
-    by_group = [feature_differs[..., features].any(axis=-1) for features in groups]
-    return np.stack(by_group, axis=-1)
+    """Tell in which groups rows of X (..., d) and of ``others`` (..., d) differ, (..., G).
+
+    A group differs if one of its features does.
+    """
+    feature_differs = others != X  # (..., d)
+    group_differs = [feature_differs[..., features].any(axis=-1) for features in groups]
+    return np.stack(group_differs, axis=-1)
 
 
 def _predict_changed(
@@ -428,39 +456,50 @@ def _predict_changed(
     group = np.concatenate([empty_group, group])
     donor = np.concatenate([any_donor, donor])
 
-    blocks = []
+    probs_of_blocks = []
     for block in _blocks_of_rows(len(row), X.shape[1], _MAX_PREDICTED_NUMBERS):
-        changed = np.where(is_in_group[group[block]], donors[donor[block]], X[row[block]])
-        blocks.append(probabilities(model, changed))
-    probs = np.concatenate(blocks).astype(np.float64)
+        is_replaced = is_in_group[group[block]]  # (rows of the block, d)
+        changed_rows = np.where(is_replaced, donors[donor[block]], X[row[block]])
+        probs_of_blocks.append(probabilities(model, changed_rows))
+    probs = np.concatenate(probs_of_blocks).astype(np.float64)
     return probs[:n], probs[n:]
 
 
 def _log_odds(probs: Floats, codes: Ints) -> Floats:
-    """Compute log(p / (1 - p)) of one class p of each row, (n,)."""
+    """Compute log(p / (1 - p)) for the probability p of one class in each row, (n,).
+
+    ``probs`` (n, C) are the probabilities of all classes, ``codes`` (n,) the classes in question.
+    """
     p = probs[np.arange(len(codes)), codes]
     p = np.clip(p, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     return np.log(p) - np.log1p(-p)
 
 
 def _hash_rows(X: Array) -> NDArray[np.uint64]:
-    """Hash the content of each row, (n,).
+    """Hash the content of each row of X (n, d), (n,).
 
-    With u_j the 32 bits of feature j in single precision, read as a whole number, and a_j a random
-    odd number, the sum of a_j u_j modulo 2**64 is taken, and its bits are mixed. A sum of whole
-    numbers does not depend on the order of its terms, so the hash is the same on every machine.
+    The 32 bits of a feature in single precision are read as a whole number, and multiplied by a
+    random factor, one for each feature. The products of a row are added up modulo 2**64, and the
+    bits of the sum are mixed. A sum of whole numbers does not depend on the order of its terms, so
+    the hash is the same on every machine.
     """
+    n_rows, n_features = X.shape
     bits = np.ascontiguousarray(X, dtype=np.float32).view(np.uint32)  # (n, d)
+    # The factors are made odd, because multiplying by an odd number loses no bits modulo 2**64.
     rng = np.random.default_rng(0)
-    # Odd, because multiplying by an odd number loses no bits modulo 2**64.
-    factors = rng.integers(1, 2**63, X.shape[1], dtype=np.uint64) | np.uint64(1)
-    sums = np.zeros(len(X), dtype=np.uint64)
-    for block in _blocks_of_rows(len(X), X.shape[1], _MAX_PREDICTED_NUMBERS):
-        sums[block] = (bits[block] * factors).sum(axis=1)
+    random_numbers = rng.integers(1, 2**63, n_features, dtype=np.uint64)
+    factors = random_numbers | np.uint64(1)  # (d,)
+
+    sums = np.zeros(n_rows, dtype=np.uint64)
+    for block in _blocks_of_rows(n_rows, n_features, _MAX_PREDICTED_NUMBERS):
+        products = bits[block] * factors
+        sums[block] = products.sum(axis=1)
+
     # Every bit should depend on all bits of the sum: the shift mixes high bits into low ones, the
     # multiplication low bits into high ones (a step of the generator SplitMix64).
-    mixed = sums ^ (sums >> np.uint64(29))
-    return mixed * np.uint64(0xBF58476D1CE4E5B9)
+    shift = np.uint64(29)
+    multiplier = np.uint64(0xBF58476D1CE4E5B9)
+    return (sums ^ (sums >> shift)) * multiplier
 
 
 def _blocks_of_rows(n_rows: int, numbers_per_row: int, max_numbers: int) -> Iterator[slice]:
