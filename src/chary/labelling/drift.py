@@ -25,20 +25,23 @@ from chary.tables import TablePreparation
 from chary.tables.columns.kind import DATE, NUMBER
 from chary.tables.preparation import Feature
 
+# The new rows are like those that were learned from.
 ALIKE = "alike"
+# The new rows differ from those that were learned from.
 DIFFERENT = "different"
+# The new rows could not be compared.
 UNCHECKED = "unchecked"
 
-# The end of the sentence about rows that are alike.
+# The sentence about rows that are alike ends with this.
 KNOWN = "have the values, ranges and missing cells that the model knows"
-# The ranges are found in about this many rows; a bound of cost.
+# The ranges are found in this many rows, or up to twice as many; a bound of cost.
 _RANGE_ROWS = 20_000
-# Most columns that the sentence names.
+# The sentence names at most this many columns.
 _MAX_NAMED_COLUMNS = 2
 
 
 class EventCounts(NamedTuple):
-    """The number of rows with each event; ``_Events`` numbers the events."""
+    """The number of rows with each event, in the order of ``_Events``."""
 
     n_rows: int = 0
     # (number of events,); a single 0, to which any counts can be added, if no row was counted
@@ -164,26 +167,29 @@ def compare_with_reference(
     if reference is None or not new.n_rows:
         return RowComparison(UNCHECKED, new.n_rows)
 
+    # The share of rows with each event, (number of events,): in new rows, and in the reference.
     events = _Events(model[0])
-    here = new.counts / new.n_rows  # (number of events,) shares of rows
+    here = new.counts / new.n_rows
     then = reference.counts / reference.n_rows
-    # The probability of at least the new count if nothing has changed. One row with the event is
-    # added to the reference, so that no event has probability 0.
-    smoothed = (reference.counts + 1) / (reference.n_rows + 1)
-    p_values = binom.sf(new.counts - 1, new.n_rows, smoothed)
+
+    # The p-value of an event is the probability of at least its new count if nothing has changed.
+    # One row with the event is added to the reference, so that no event has probability 0.
+    smoothed_then = (reference.counts + 1) / (reference.n_rows + 1)
+    p_values = binom.sf(new.counts - 1, new.n_rows, smoothed_then)
     # Bonferroni: a p-value is multiplied by the number of events tested.
     is_significant = p_values * len(p_values) <= defaults.drift_significance
-    differs = (here - then >= defaults.min_share_gained) & is_significant
+    is_large = here - then >= defaults.min_share_gained
+    differs = is_large & is_significant
 
     shifts: dict[str, ColumnShift] = {}
     most_grown_first = np.argsort(then - here, kind="stable")
-    for event in most_grown_first[differs[most_grown_first]].tolist():
-        column, what = events.words(event, reference.ranges)
-        shift = ColumnShift(
-            column, what, here=round(float(here[event]), 4), then=round(float(then[event]), 4)
-        )
-        # Only the most grown event of a column is kept.
-        shifts.setdefault(column, shift)
+    for event in most_grown_first.tolist():
+        if differs[event]:
+            column, what = events.words(event, reference.ranges)
+            share_here = round(float(here[event]), 4)
+            share_then = round(float(then[event]), 4)
+            # Only the most grown event of a column is kept: the first one.
+            shifts.setdefault(column, ColumnShift(column, what, share_here, share_then))
     verdict = DIFFERENT if shifts else ALIKE
     return RowComparison(verdict, new.n_rows, reference.n_rows, list(shifts.values()))
 
@@ -204,7 +210,9 @@ class _Events:
         # The R numeric features; they come before all others in a row of X.
         self.numeric = [feature for feature in features if not feature.indicator]
         numeric_columns = {feature.column for feature in self.numeric}
-        # For each column of categories: category -> place of its indicator (0 or 1) in X.
+
+        # For each column of categories, the place in X of the indicator (0 or 1) of each category:
+        # {"town": {"Bonn": 7, "Ulm": 8}}. The feature of a category is called "town = Bonn".
         self.indicators: dict[str, dict[str, int]] = {
             name: {} for name in self.columns if name not in numeric_columns
         }
@@ -216,14 +224,18 @@ class _Events:
     def find_ranges(self, X: Floats, tail: float) -> NDArray[np.float32]:
         """Find the range of each numeric feature, (R, 2), without a share ``tail`` at either end.
 
-        Of a date only the day has a range; its year, month and weekday get an infinite one.
+        A column of dates becomes several features, of which only the day has a range: its year,
+        month and weekday get an infinite one. A feature of any other column has a range if it is a
+        plain number.
         """
         step = max(1, len(X) // _RANGE_ROWS)
-        sample = X[::step, : len(self.numeric)]
-        ranges = np.quantile(sample, [tail, 1 - tail], axis=0).T.astype(np.float32)
+        sample = X[::step, : len(self.numeric)]  # (rows, R)
+        quantiles = np.quantile(sample, [tail, 1 - tail], axis=0)  # (2, R)
+        ranges = quantiles.T.astype(np.float32)
         for number, feature in enumerate(self.numeric):
-            ranged_unit = DATE if self.columns[feature.column].kind == "date" else NUMBER
-            if feature.unit != ranged_unit:
+            is_of_date = self.columns[feature.column].kind == "date"
+            unit_with_range = DATE if is_of_date else NUMBER
+            if feature.unit != unit_with_range:
                 ranges[number] = -np.inf, np.inf
         return ranges
 
@@ -232,32 +244,41 @@ class _Events:
     ) -> EventCounts:
         """Count the rows of X (n, d) with each event.
 
-        ``missing`` counts the missing cells of the numeric columns.
+        ``missing`` has the missing cells of each numeric column, and ``ranges`` (R, 2) the range of
+        each numeric feature.
         """
+        # Event 1, for each numeric feature.
         numbers = X[:, : len(self.numeric)]  # (n, R)
         is_outside = (numbers < ranges[:, 0]) | (numbers > ranges[:, 1])
-        outside_counts = is_outside.sum(axis=0)
+        outside_counts = is_outside.sum(axis=0)  # (R,)
 
+        # Event 2, for each column of categories; event 3 is counted on the way.
         new_value_counts = []
         n_missing = dict(missing)
-        for name, place_of in self.indicators.items():
+        for name, place_of_category in self.indicators.items():
             n_rows_of = {}  # category -> number of rows
-            for category, place in place_of.items():
+            for category, place in place_of_category.items():
                 n_rows_of[category] = int(np.count_nonzero(X[:, place]))
-            # Cells of no category with an indicator. If new values have no indicator "(other)",
-            # they are among these; so are missing cells if they have no "(missing)". If there is
-            # neither, such a cell counts as both.
-            n_without = len(X) - sum(n_rows_of.values())
+            # Some cells are of no category with an indicator. New values are among these unless
+            # they have an indicator "(other)", and missing cells unless they have "(missing)". If
+            # there is neither indicator, such a cell counts as new and as missing.
+            n_without_indicator = len(X) - sum(n_rows_of.values())
             column = self.columns[name]
-            new_value_counts.append(n_rows_of["(other)"] if column.other else n_without)
-            n_missing[name] = n_rows_of["(missing)"] if column.missing else n_without
+            n_new = n_rows_of["(other)"] if column.other else n_without_indicator
+            new_value_counts.append(n_new)
+            n_missing[name] = n_rows_of["(missing)"] if column.missing else n_without_indicator
 
+        # Event 3, for each column.
         missing_counts = [n_missing[name] for name in self.columns]
         counts = [*outside_counts, *new_value_counts, *missing_counts]
         return EventCounts(len(X), np.array(counts, dtype=np.int64))
 
     def words(self, event: int, ranges: NDArray[np.float32]) -> tuple[str, str]:
-        """Return the column of an event, and words for what happened: ("age", "missing")."""
+        """Return the column of an event, and words for what happened: ("age", "missing").
+
+        ``event`` is its number: first come the numeric features, then the columns of categories,
+        then all columns.
+        """
         if event < len(self.numeric):
             feature = self.numeric[event]
             low, high = ranges[event].tolist()
