@@ -25,16 +25,20 @@ from chary.tables.columns import COLUMN_DEFAULTS, Booleans, Column, ColumnDefaul
 from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
-# The verdicts.
+# The next four are the verdicts.
+# Chance would often give as large a difference between labelled and unlabelled rows.
 REPRESENTATIVE = "representative"
+# Labelled rows differ from unlabelled rows, but can hardly be told from them.
 MILD = "mildly biased"
+# Labelled rows differ from unlabelled rows, and can mostly be told from them.
 STRONG = "strongly biased"
+# There are too few rows for a verdict.
 UNKNOWN = "too few rows to tell"
 
-# The share of unlabelled rows that are far from every label if the labels are drawn at random. It
-# fixes how far "far" is. A convention.
+# This share of unlabelled rows is far from every label if the labels are drawn at random. It fixes
+# how far "far" is. A convention.
 _FAR_BY_CHANCE = 0.05
-# With fewer labelled or fewer unlabelled rows there is no verdict. A convention.
+# With fewer labelled or fewer unlabelled rows than this there is no verdict. A convention.
 _MIN_ROWS = 10
 
 
@@ -156,21 +160,21 @@ def diagnose_rows(
     if min(n_labeled, n_unlabeled) < _MIN_ROWS:
         return Diagnosis(UNKNOWN, None, None, [], {}, n_labeled, n_unlabeled)
 
+    # A sample of labelled rows, and one of unlabelled rows.
     rng = np.random.default_rng(random_state)
-    rows = np.concatenate(
-        [
-            draw_at_most(np.flatnonzero(is_labeled), defaults.compared_rows, rng),
-            draw_at_most(np.flatnonzero(~is_labeled), defaults.compared_rows, rng),
-        ]
-    )
+    labeled_rows = draw_at_most(np.flatnonzero(is_labeled), defaults.compared_rows, rng)
+    unlabeled_rows = draw_at_most(np.flatnonzero(~is_labeled), defaults.compared_rows, rng)
+    rows = np.concatenate([labeled_rows, unlabeled_rows])
     sample = features[rows].astype(np.float64)
+    sample_labeled = is_labeled[rows]
+
     standardized = _standardize(sample)
-    separation = separate(standardized, is_labeled[rows], rng, defaults)
+    separation = separate(standardized, sample_labeled, rng, defaults)
     return Diagnosis(
         verdict=_verdict(separation, defaults),
         separation=separation,
-        coverage=measure_coverage(standardized, is_labeled[rows], rng, defaults),
-        shifts=feature_shifts(sample, is_labeled[rows], feature_names),
+        coverage=measure_coverage(standardized, sample_labeled, rng, defaults),
+        shifts=feature_shifts(sample, sample_labeled, feature_names),
         class_counts={},  # the classes are not known here; ``compare_rows`` adds the counts
         n_labeled=n_labeled,
         n_unlabeled=n_unlabeled,
@@ -350,14 +354,16 @@ def separate(
 ) -> Separation:
     r"""Measure how well labelled rows can be told from unlabelled ones.
 
-    A classifier predicts whether a row is labelled, s = 1 or 0: a kernel ridge regression with
-    kernel K, cross-validated in five stratified folds. With B the rows of a fold and A all others,
+    A classifier predicts whether a row is labelled, s = 1 or 0. It is a kernel ridge regression
+    with kernel K, cross-validated in five stratified folds. For the rows B of a fold it learns from
+    all other rows A, and predicts
 
     .. math:: \hat s_B = K_{B,A} (K_{A,A} + I)^{-1} (s_A - \bar s_A).
 
-    The p-value is the share of permutations of s within the folds (s itself included) whose
-    cross-validated AUC is as large as that of s. The matrices do not depend on s, so all
-    permutations together cost one matrix product for each fold.
+    The p-value says how often chance gives as large an AUC. For that, s is permuted within each
+    fold again and again, and each permutation is cross-validated in the same way. The p-value is
+    the share of permutations, s itself included, with an AUC at least as large as that of s. The
+    matrices do not depend on s, so all permutations together cost one matrix product for each fold.
 
     Parameters
     ----------
@@ -371,29 +377,32 @@ def separate(
     """
     rng = np.random.default_rng(random_state)
     n_permutations = defaults.n_permutations
-    K = _kernel(X, defaults.kernel_components)
-    folds = stratified_folds(labeled, rng)
+    K = _kernel(X, defaults.kernel_components)  # (n, n)
+    folds = stratified_folds(labeled, rng)  # row numbers
+
     # Column 0 is s, the others are its P permutations within the folds.
     targets = np.empty((len(X), 1 + n_permutations))  # (n, 1 + P)
     for fold in folds:
-        copies = np.tile(labeled[fold], (n_permutations, 1))
+        copies = np.tile(labeled[fold], (n_permutations, 1))  # (P, rows of the fold)
         targets[fold, 0] = labeled[fold]
-        targets[fold, 1:] = rng.permuted(copies, axis=1).T
+        targets[fold, 1:] = rng.permuted(copies, axis=1).T  # each line is permuted on its own
 
     # The mean AUC of the folds, weighted by the number of labelled rows in each.
     weighted_sum = np.zeros(1 + n_permutations)
-    for fold in folds:
-        others = np.setdiff1d(np.arange(len(X)), fold)
+    for fold in folds:  # B
+        others = np.setdiff1d(np.arange(len(X)), fold)  # A
         factor = cho_factor(K[np.ix_(others, others)] + np.eye(len(others)))
         smoother = cho_solve(factor, K[np.ix_(others, fold)]).T  # (B, A): s_A -> s_B
         centred = targets[others] - targets[others].mean(axis=0)  # (A, 1 + P)
-        fold_aucs = _auc(smoother @ centred, targets[fold])  # (1 + P,)
+        predictions = smoother @ centred  # (B, 1 + P)
+        fold_aucs = _auc(predictions, targets[fold])  # (1 + P,)
         weighted_sum += fold_aucs * labeled[fold].sum()
     aucs = weighted_sum / labeled.sum()  # (1 + P,)
 
-    # 1e-12: an equal AUC may be rounded differently.
-    is_as_large = aucs >= aucs[0] - 1e-12
-    return Separation(auc=float(aucs[0]), p_value=float(np.mean(is_as_large)))
+    # An equal AUC may be rounded differently.
+    auc_of_s = aucs[0]
+    is_as_large = aucs >= auc_of_s - 1e-12
+    return Separation(auc=float(auc_of_s), p_value=float(np.mean(is_as_large)))
 
 
 def measure_coverage(
@@ -409,17 +418,20 @@ def measure_coverage(
     rng = np.random.default_rng(random_state)
     labeled_rows = X[labeled]
     unlabeled_rows = X[~labeled]  # (U, d)
-    # At most half of the unlabelled rows are drawn; then as few labelled rows are used, too.
+    # The distance of each unlabelled row to the nearest of ``size`` labelled rows. As many
+    # unlabelled rows are drawn below, but at most half of them.
     size = min(len(labeled_rows), len(unlabeled_rows) // 2)
-    to_labeled = cdist(unlabeled_rows, rng.permutation(labeled_rows)[:size]).min(axis=1)  # (U,)
+    some_labeled_rows = rng.permutation(labeled_rows)[:size]
+    to_labeled = cdist(unlabeled_rows, some_labeled_rows).min(axis=1)  # (U,)
 
+    # The limit, averaged over several draws.
     distances = cdist(unlabeled_rows, unlabeled_rows)  # (U, U)
     limits = []
     for _ in range(defaults.coverage_draws):
         order = rng.permutation(len(unlabeled_rows))
         drawn = order[:size]
         not_drawn = order[size:]
-        to_drawn = distances[np.ix_(not_drawn, drawn)].min(axis=1)
+        to_drawn = distances[np.ix_(not_drawn, drawn)].min(axis=1)  # of each row not drawn
         limits.append(np.quantile(to_drawn, 1 - _FAR_BY_CHANCE))
 
     # The limit is raised by 1e-9, so that rounding cannot put a row at the limit beyond it.
@@ -435,10 +447,10 @@ def feature_shifts(X: Floats, labeled: Mask, names: Sequence[str]) -> list[Featu
     """
     labeled_means = X[labeled].mean(axis=0)  # (d,)
     unlabeled_means = X[~labeled].mean(axis=0)
-    spread = np.sqrt((X[labeled].var(axis=0) + X[~labeled].var(axis=0)) / 2)
+    mean_variance = (X[labeled].var(axis=0) + X[~labeled].var(axis=0)) / 2
     # Infinite if a feature has one value in labelled rows and another in unlabelled rows.
     with np.errstate(divide="ignore", invalid="ignore"):
-        difference = (labeled_means - unlabeled_means) / spread
+        difference = (labeled_means - unlabeled_means) / np.sqrt(mean_variance)
 
     varying = np.flatnonzero(np.ptp(X, axis=0) > 0)
     most_different_first = varying[np.argsort(-np.abs(difference[varying]), kind="stable")]
@@ -475,7 +487,8 @@ def _standardize(X: Floats) -> Floats:
     spread = X.std(axis=0)
     # Rounding leaves a constant column a spread of about 1e-16 times its size.
     is_constant = spread <= 1e-12 * np.abs(X).max(axis=0)
-    return (X - X.mean(axis=0)) / np.where(is_constant, np.inf, spread)
+    divisor = np.where(is_constant, np.inf, spread)
+    return (X - X.mean(axis=0)) / divisor
 
 
 def _kernel(X: Floats, n_components: int) -> Floats:
@@ -486,17 +499,18 @@ def _kernel(X: Floats, n_components: int) -> Floats:
        means or variances in directions in which many features vary together.
     3. Gaussian: labelled rows are in other regions.
     """
-    gram = X @ X.T
-    # Clipped, so that a single outlier does not outweigh all other rows.
-    squares = _standardize(np.clip(X, -3, 3) ** 2)
+    # 1. Squares are clipped, so that a single outlier does not outweigh all other rows.
+    gram = X @ X.T  # (n, n)
+    squares = _standardize(np.clip(X, -3, 3) ** 2)  # (n, d)
     linear = gram + squares @ squares.T
 
-    scores = _standardize(_principal_scores(gram, n_components))
+    # 2. The first principal components.
+    scores = _standardize(_principal_scores(gram, n_components))  # (n, K)
     absolute_scores = _standardize(np.abs(scores))
     principal = scores @ scores.T + absolute_scores @ absolute_scores.T
 
-    # |x - y|^2 = |x|^2 + |y|^2 - 2 x^T y; rounding may put it below 0.
-    square_norms = np.diag(gram)
+    # 3. |x - y|^2 = |x|^2 + |y|^2 - 2 x^T y; rounding may put it below 0.
+    square_norms = np.diag(gram)  # (n,)
     square_distances = np.maximum(square_norms[:, None] + square_norms - 2 * gram, 0)
     off_diagonal = ~np.eye(len(X), dtype=bool)
     # The median is 0 if most rows are equal; then 1, so that nothing is divided by zero.
@@ -517,21 +531,29 @@ def _principal_scores(gram: Floats, n_components: int) -> Floats:
     With the eigenvalues v and eigenvectors u of the inner products of centred rows, the scores on a
     component are u sqrt(v). K is ``n_components``, or lower if other eigenvalues are 0.
     """
+    # ``eigh`` sorts eigenvalues upwards, so the largest ones are at the end.
     n = len(gram)
-    values, vectors = eigh(gram, subset_by_index=(max(0, n - n_components), n - 1))
-    is_above_zero = values > 1e-9 * values[-1]
+    first_index = max(0, n - n_components)
+    values, vectors = eigh(gram, subset_by_index=(first_index, n - 1))
+    largest = values[-1]
+    is_above_zero = values > 1e-9 * largest
     scores = vectors[:, is_above_zero] * np.sqrt(values[is_above_zero])
-    # ``eigh`` sorts eigenvalues upwards; the first principal component has the largest.
+    # The first principal component, with the largest eigenvalue, comes first.
     return scores[:, ::-1]
 
 
 def _auc(scores: Floats, targets: Floats) -> Floats:
     """Compute the area under the ROC curve of each column of scores (n, k), (k,).
 
-    ``targets`` (n, k) are 1 in positive rows and 0 in others; ties count half.
+    ``targets`` (n, k) are 1 in positive rows and 0 in negative ones. The area is the share of pairs
+    of a positive and a negative row in which the positive one has the higher score; ties count
+    half.
     """
-    ranks = stats.rankdata(scores, axis=0)
-    n_positive = targets.sum(axis=0)
-    # The Mann-Whitney U statistic: pairs in which the positive row has the higher score.
-    n_ordered_pairs = (ranks * targets).sum(axis=0) - n_positive * (n_positive + 1) / 2
-    return n_ordered_pairs / (n_positive * (len(scores) - n_positive))
+    ranks = stats.rankdata(scores, axis=0)  # (n, k) from 1
+    n_positive = targets.sum(axis=0)  # (k,)
+    n_pairs = n_positive * (len(scores) - n_positive)
+    # The Mann-Whitney U statistic: the rank of a positive row counts the rows up to it. Less the
+    # positive rows among these, it counts the negative rows below it.
+    sum_of_positive_ranks = (ranks * targets).sum(axis=0)
+    n_ordered_pairs = sum_of_positive_ranks - n_positive * (n_positive + 1) / 2
+    return n_ordered_pairs / n_pairs
