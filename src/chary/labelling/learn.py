@@ -82,14 +82,17 @@ class Fit:
 
 
 class PriorFigures(NamedTuple):
-    """The assumption on the class shares."""
+    """What is assumed of the class shares."""
 
-    sentence: str
+    sentence: str  # the assumption, in words
     told: bool  # whether class shares are assumed at all
 
 
 class TableLabels(NamedTuple):
-    """The labels of target and sheets; ``classes`` of both ``Labels`` hold every class."""
+    """The labels of target and sheets.
+
+    Both ``Labels`` have the same classes: those of the target and those of all sheets.
+    """
 
     given_labels: Labels  # without the audited rows
     all_labels: Labels  # with the audited rows
@@ -104,7 +107,7 @@ def learn(
     diagnosed: Callable[[DiagnosedTable], None],
     defaults: Defaults = DEFAULTS,
 ) -> tuple[Fit, Array]:
-    """Learn from the rows of a table; return the features, too.
+    """Learn from the rows of a table; return what was learned, and the features (n, d).
 
     The rows may be a part of a larger table (``table.taken``): its labelled rows and a uniform
     sample of the others. Then class shares given for the whole table are converted to those of the
@@ -182,6 +185,9 @@ def learn(
 
     step("Checking against held-out labels")
     predictions, fold_models = _hold_out(fitted, X, given_labels, options, table.n_rows)
+
+    # A column that already guesses the label is better than the model, unless held-out labels, or
+    # an audit, show that the model is.
     guess_column = None
     guesses = None
     if is_automatic and options.class_prior is None and options.aim == ACCURACY:
@@ -193,13 +199,20 @@ def learn(
             classifier = guess_column.keep(classifier)
             predictions = kept
 
+    # With an audit, the model that learned without it is measured, and another one learns from all
+    # labels.
     audit = None
     if answers is not None:
         if is_automatic:
-            # With an audit the mixture has its own weights: docs/explanation/bias.md has figures.
-            choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0, WHY_MIXTURE)
+            # With an audit the mixture has its fixed weights: docs/explanation/bias.md has figures.
+            _, learner = learner_of(WITH_AUDIT, defaults)
+            choice = Choice(WITH_AUDIT, learner, rounds=0, why=WHY_MIXTURE)
+
+        def make_classifier(rounds: int) -> SelfTrainingClassifier:
+            return choice._replace(rounds=rounds).classifier(seed, prior, options.aim)
+
         classifier, audit, guesses = audit_model(
-            lambda rounds: choice._replace(rounds=rounds).classifier(seed, prior, options.aim),
+            make_classifier,
             X,
             all_labels,
             answers,
@@ -217,18 +230,20 @@ def learn(
 
     # Reports and model files show the class shares that the user gave, not those of the sample.
     if prior is not options.class_prior:
-        told = ClassPrior.of(options.class_prior, all_labels, n_rows=table.n_rows)
+        prior_of_table = ClassPrior.of(options.class_prior, all_labels, n_rows=table.n_rows)
         classifier.class_prior = options.class_prior
-        classifier.class_prior_ = told.shares
+        classifier.class_prior_ = prior_of_table.shares
     pipeline = Pipeline([("prepare", prepared.preparation), ("classify", classifier)])
     model = with_drift_reference(pipeline, X, prepared.n_missing, defaults)
 
     step("Finding what decides the labels")
+    unlabelled_rows = np.flatnonzero(~all_labels.labeled)
+    findings = [*findings, *fitted.findings]
     fit = Fit(
         table=table,
         options=options,
         defaults=defaults,
-        findings=[finding for finding in (*findings, *fitted.findings) if finding is not None],
+        findings=[finding for finding in findings if finding is not None],
         labels=all_labels,
         diagnosis=diagnosis,
         compared=compared,
@@ -241,9 +256,7 @@ def learn(
             classifier.class_prior_ is not None,
         ),
         guesses=guesses,
-        explainer=explainer(
-            classifier, prepared.preparation, X, np.flatnonzero(~all_labels.labeled), defaults
-        ),
+        explainer=explainer(classifier, prepared.preparation, X, unlabelled_rows, defaults),
         notes=notes,
     )
     return fit, X
@@ -321,7 +334,8 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
 # ---------------------------------------------------------------- which model learns
 
 
-# Why the mixture learns if no rule decides otherwise (studies/results/real-tables/report.md).
+# This says why the mixture learns if no rule decides otherwise
+# (studies/results/real-tables/report.md).
 WHY_MIXTURE = "on most tables these are right more often than the paper's method"
 
 
@@ -359,6 +373,8 @@ def choose_learner(
     defaults: Defaults = DEFAULTS,
 ) -> Choice:
     """Choose the learner by what is known before anything is fitted.
+
+    The rule ``hand_over_to_network`` may later choose the network in place of the mixture.
 
     Parameters
     ----------
@@ -399,16 +415,30 @@ def fit_learner(
 ) -> FittedLearner:
     """Choose a learner by the rules, unless one is given, and fit it.
 
-    ``only_numbers`` tells whether all columns are numbers or have two values.
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    labels : Labels
+        The given labels, without those of an audit. The audit may have found a class that no given
+        label has: then ``classes`` holds it, but nothing is learned of it.
+    diagnosis : Diagnosis
+    learner, rounds
+        As in ``choose_learner``.
+    class_prior, aim
+        As in ``SelfTrainingClassifier``.
+    only_numbers : bool, default=True
+        Whether all columns are numbers or have two values.
+    seed : int, default=0
+    defaults : Defaults, default=DEFAULTS
     """
     choice = choose_learner(diagnosis, learner=learner, rounds=rounds, defaults=defaults)
-    # A class that only the audit found is not learned here.
     labels = drop_empty_classes(labels)
     if learner != AUTO or choice.name != MIXED:
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
         return FittedLearner(choice, classifier, findings=(choice.finding,))
 
-    # The mixture: predictions for held-out labels decide the weight of each member.
+    # From here on the mixture was chosen by the rules. Predictions for held-out labels decide the
+    # weight of each member.
     out_of_fold = predict_out_of_fold(choice.learner, X, labels, seed)
     weighing = weigh_members(out_of_fold, defaults)
     weights = None
@@ -417,7 +447,8 @@ def fit_learner(
         for model, _ in out_of_fold.fold_models:
             model.weights_ = weights
 
-    # No lean if the user gave class shares or an aim: these decide how common a class should be.
+    # The mixture may lean to the commonest class. It does not if the user gave class shares or an
+    # aim: these decide how common a class should be.
     leaning = None
     lean = 0.0
     if class_prior is None and aim == ACCURACY:
@@ -428,11 +459,13 @@ def fit_learner(
         for model, _ in out_of_fold.fold_models:
             model.class_bias_ = lean * log_shares
 
+    # The mixture with these weights and this lean is fitted on all given labels.
     estimator = partial(choice.learner.estimator, weights=weights, lean=lean)
     choice = choice._replace(learner=choice.learner._replace(estimator=estimator), lean=lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
 
-    # With known class shares the predictions cannot collapse to a few classes.
+    # The paper's method may take over; but with known class shares the predictions of the mixture
+    # cannot collapse to a few classes.
     findings: tuple[Finding | None, ...] = (weighing, leaning)
     if class_prior is not None:
         return FittedLearner(choice, classifier, out_of_fold, findings)
@@ -465,6 +498,7 @@ def _hold_out(
     The mixtures that ``fit_learner`` fitted without each fold are used again, not refitted. Returns
     the predictions, and each model with the rows of X that it was fitted without.
     """
+    # The rows that take part: all labelled rows, and some others.
     seed = options.seed or 0
     choice = fitted.choice
     out_of_fold = fitted.out_of_fold
@@ -476,7 +510,7 @@ def _hold_out(
     prior = prior_of_part(options.class_prior, sample, n_rows)
     classifier = choice.classifier(seed, prior, options.aim)
 
-    fold_models: FoldModels = []
+    fold_models: FoldModels = []  # filled by ``hold_out`` or ``hold_out_folds``
     if out_of_fold is None or not out_of_fold.fold_models:
         predictions = hold_out(classifier, X[rows], sample, random_state=seed, keep=fold_models)
     else:
@@ -485,5 +519,8 @@ def _hold_out(
         predictions = hold_out_folds(
             classifier, X[rows], sample, folds, initial=mixtures, keep=fold_models
         )
+
+    # Places in ``rows`` become row numbers of X.
     predictions = predictions._replace(rows=rows[predictions.rows])
-    return predictions, [(model, rows[fold]) for model, fold in fold_models]
+    fold_models = [(model, rows[fold]) for model, fold in fold_models]
+    return predictions, fold_models
