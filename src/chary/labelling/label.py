@@ -58,22 +58,24 @@ from chary.tables.table import (
     rows_that_count,
 )
 
-# Memory of a process that reads a table in parts (benchmarks/results/label_beyond_memory.txt):
-# bytes that it needs besides the rows that it keeps, ...
+# The next three are about the memory of a process that reads a table in parts
+# (benchmarks/results/label_beyond_memory.txt).
+# Besides the rows that it keeps, it needs this many bytes.
 _BASE_BYTES = 450 << 20
-# ... how many times these rows grow on the way, ...
+# The rows that it keeps grow to this many times their size on the way.
 _GROWTH = 3
-# ... and the least that it can work with.
+# It cannot work with less than this many bytes.
 _LEAST_BYTES = 600 << 20
-# Most classes that a sentence names.
+# A sentence names at most this many classes.
 _MAX_NAMED_CLASSES = 10
 
-# Where a label comes from: the user gave it, ...
+# The user gave the label.
 GIVEN = "given"
-# ... a round of self-training accepted it, and the model then learned from it, ...
+# A round of self-training accepted the label, and the model then learned from it.
 LEARNED = "learned"
-# ... or the final model predicted it.
+# The final model predicted the label.
 PREDICTED = "predicted"
+# A label comes from one of these.
 SOURCES = (GIVEN, LEARNED, PREDICTED)
 
 
@@ -89,16 +91,16 @@ def label_table(
 ) -> LabeledTable:
     """Label the rows of a table whose target cell is empty.
 
-    The model learns from all rows, or, of a table that is read in parts, from every labelled row
-    and a uniform sample of the others. Then every row is labelled, batch after batch. Of a table
-    read in parts:
+    The model learns from all rows. If the table is read in parts, it learns from every labelled row
+    and a uniform sample of the others. Then every row is labelled, batch after batch. What comes
+    from the sample, and what from all rows, of a table that is read in parts:
 
-    - Counts cover all rows. Rows to check are chosen from the sample.
+    - Counts are of all rows. Rows to check are chosen from the sample.
     - Class offsets come from the sample, so given class shares are met on it, and nearly on all
       rows.
-    - The lowest confidence of accepted rows is chosen on the sample. That is as exact as for a
-      table in memory: it is enough that the confidences to choose from are fixed before the audited
-      labels are used. The rows that reach the confidence are counted among all rows.
+    - The threshold of confidence from which rows are accepted is chosen on the sample. That is as
+      exact as for a table in memory: it is enough that the thresholds to choose from are fixed
+      before the audited labels are used. The rows that reach it are counted among all rows.
 
     Parameters
     ----------
@@ -121,6 +123,7 @@ def label_table(
     LabeledTable
         Holds all rows or, of a table read in parts, the rows that were learned from.
     """
+    # The rows to learn from.
     memory = options.memory or free_memory() // 2
     if isinstance(table, Table):
         source = None
@@ -140,18 +143,15 @@ def label_table(
     next_rows = rows_to_check(
         X, fit.labels.labeled, confidence_as_shown, defaults, options.seed or 0
     )
-    fields = {
-        **vars(fit),
-        **vars(rows),
-        "audit": None if fit.audit is None else fit.audit.of_rest(counts.new),
-        "notes": [*_sample_notes(fit, counts), *fit.notes, *_unused_classes(fit, counts)],
-    }
-    return LabeledTable(
-        **fields,
-        counts=counts,
-        next_rows=next_rows,
-        reasons=reasons_of(fit.explainer, X, fit.table.frame, rows.codes, next_rows),
-    )
+    reasons = reasons_of(fit.explainer, X, fit.table.frame, rows.codes, next_rows)
+
+    # The result has the fields of ``fit`` and of ``rows``, and two of them anew.
+    audit = None
+    if fit.audit is not None:
+        audit = fit.audit.of_rest(counts.new)
+    notes = [*_sample_notes(fit, counts), *fit.notes, *_unused_classes(fit, counts)]
+    fields = {**vars(fit), **vars(rows), "audit": audit, "notes": notes}
+    return LabeledTable(**fields, counts=counts, next_rows=next_rows, reasons=reasons)
 
 
 def _sample(
@@ -168,13 +168,15 @@ def _sample(
             f"{memory >> 20:,} MiB are allowed; pass more with {Parameter('memory')}."
         )
     sheets = [path for path in (options.audit, options.checked) if path is not None]
-    named = [row.number for path in sheets for row in named_rows(read_sheet(path))]
+    rows_of_sheets: list[int] = []
+    for path in sheets:
+        rows_of_sheets += [row.number for row in named_rows(read_sheet(path))]
     return sample_of_table(
         source,
         options.target,
         defaults.sample_rows,
         **options.label_cells,
-        keep=named,
+        keep=rows_of_sheets,
         seed=options.seed or 0,
         max_bytes=(memory - _BASE_BYTES) // _GROWTH,
         checksum=options.check_sheet or bool(sheets),
@@ -201,10 +203,27 @@ def _label_all_rows(
     memory: int,
     progress: Callable[[str], None],
 ) -> tuple[LabeledRows, Counts]:
-    """Label, count and write every row; return the labels of the rows learned from, and counts.
+    """Label, count and write every row.
 
-    ``X`` (m, d) are the features of the m rows that were learned from. ``source`` is None for a
-    table in memory, ``file`` if nothing is written.
+    Parameters
+    ----------
+    fit : Fit
+    X : array of shape (m, d)
+        The features of the m rows that were learned from.
+    source : Source or None
+        The whole table; None if it is in memory, in ``fit.table``.
+    file : binary file or None
+        Where to write; None if nothing is written.
+    memory : int
+        Bytes that the process may take.
+    progress : callable
+
+    Returns
+    -------
+    LabeledRows
+        The labels of the m rows that were learned from.
+    Counts
+        Of all rows.
     """
     labels = fit.labels
     learned_numbers = fit.table.numbers(np.arange(len(labels.codes)))  # (m,) row numbers, sorted
@@ -221,6 +240,7 @@ def _label_all_rows(
             places = table.places_of(learned_numbers[learned] - start)
             start = end
 
+            # Label the batch, and explain its new labels if that was asked for.
             rows = _label_batch(fit, probs, confidence, learned, places)
             if fit.options.explain:
                 # A table in memory is one batch, which has the rows of X.
@@ -228,10 +248,13 @@ def _label_all_rows(
                 new = np.flatnonzero(rows.source != GIVEN)
                 why = every_reason(fit.explainer, features, table.frame, rows.codes, new, progress)
                 rows = replace(rows, why=why)
+
+            # Count it.
             learned_rows.append(rows.subset(places))
             batch_counts = Counts.of(rows, len(labels.classes))
             counts = batch_counts if counts is None else counts.plus(batch_counts)
 
+            # Write it.
             if file is None:
                 continue
             if appender is None:
@@ -252,10 +275,13 @@ def _score_in_batches(fit: Fit, X: Array, source: Source | None, memory: int) ->
     In memory only unlabelled rows are scored: others get the probabilities 0 and the confidence 1.
     """
     if source is None:
-        pool = np.flatnonzero(~fit.labels.labeled)
+        unlabelled_rows = np.flatnonzero(~fit.labels.labeled)
+        predict_scores = fit.model[-1].predict_scores
+        new_probs, new_confidence = in_blocks_of_rows(predict_scores, X, unlabelled_rows)
         probs = np.zeros((len(X), len(fit.labels.classes)))
         confidence = np.ones(len(X))
-        probs[pool], confidence[pool] = in_blocks_of_rows(fit.model[-1].predict_scores, X, pool)
+        probs[unlabelled_rows] = new_probs
+        confidence[unlabelled_rows] = new_confidence
         yield _Batch(fit.table, probs, confidence)
         return
 
@@ -276,23 +302,29 @@ def _label_batch(
     """Label the rows of a batch; given labels, and labels accepted by self-training, stay.
 
     Some rows of the batch were learned from: ``learned`` are their places among all rows that were
-    learned from, ``places`` their places within the batch.
+    learned from, ``places`` their places within the batch. If rows 40, 70 and 90 of the table were
+    learned from and the batch has the rows 50 to 99, ``learned`` is slice(1, 3), and ``places`` are
+    20 and 40.
     """
     classes = fit.labels.classes
     classifier = fit.model[-1]
+
+    # The label by the final model; a given label stays.
     given_codes = np.full(len(probs), -1)  # (n,) -1: no given label
     given_codes[places] = fit.labels.codes[learned]
     is_given = given_codes >= 0
-    predicted_codes = np.where(is_given, given_codes, probs.argmax(axis=1))
+    predicted_codes = np.where(is_given, given_codes, probs.argmax(axis=1))  # (n,)
 
-    codes = predicted_codes.copy()
-    source = np.full(len(codes), PREDICTED, dtype=object)
+    # Where each label comes from.
+    source = np.full(len(predicted_codes), PREDICTED, dtype=object)
     is_accepted = classifier.labeled_iter_[learned] > 0  # in a round of self-training
     accepted_places = places[is_accepted]
     source[accepted_places] = LEARNED
     source[is_given] = GIVEN
-    # An aim other than accuracy is applied after self-training, to all new labels. The final
-    # predictions then replace the labels accepted in a round.
+
+    # A label that was accepted in a round stays, too; but an aim other than accuracy is applied
+    # after self-training, to all new labels.
+    codes = predicted_codes.copy()
     if classifier.aim == ACCURACY:
         accepted_labels = classifier.transduction_[learned][is_accepted].astype(str)
         codes[accepted_places] = np.searchsorted(classes, accepted_labels)
@@ -385,7 +417,7 @@ class LearnerSettings(TypedDict):
     """How the labels were made, beside the options that were chosen."""
 
     seed: int
-    rounds: int  # most rounds of self-training
+    rounds: int  # rounds of self-training, at most
     learner: str  # its name, as in the options
     learner_words: str  # what it is, for people
     is_paper_method: bool  # the paper's network, which learns from its own labels by T-similarity
@@ -460,19 +492,23 @@ class LabeledTable(Fit, LabeledRows):
         return columns_to_add(self.labels, self.table.frame.schema[self.target], self, self.audit)
 
     def at_error(self, error: float | None) -> LabeledTable:
-        """Return the result with the rows that can be accepted at another error.
+        """Return a copy of the result in which another share of wrong labels is allowed.
 
-        An error other than None needs an audit.
+        The rows that can be accepted (``accept``) are then those at this error instead of the one
+        that was asked for. None stands for no error. Any other needs an audit: without one, an
+        error is raised.
         """
         check_error(error, self.audit)
         if self.audit is None or self.audit.acceptor is None:
+            # No audit: the error is None, so nothing changes.
             return self
         return replace(self, audit=replace(self.audit, error=error))
 
     def features(self, rows: Ints | slice = slice(None)) -> Array:
         """Compute the features (n, d) of all rows, or of some."""
         frame = self.table.frame.drop(self.target)[rows]
-        # The whole table was readable, so counts of unreadable cells are not asked for.
+        # ``transform_part`` can count the cells that it cannot read, so that a table of many of
+        # them is refused. It is not asked to: this table was read, and not refused, before.
         return np.ascontiguousarray(self.model[0].transform_part(frame))
 
     def probabilities(self) -> NDArray[np.float64]:
@@ -487,9 +523,13 @@ class LabeledTable(Fit, LabeledRows):
 
 
 def with_given(probs: Array, codes: Ints) -> NDArray[np.float64]:
-    """Set the probabilities (n, C) of rows with a given label, in place; code -1: no label."""
+    """Set the probabilities (n, C) of rows with a given label, in place.
+
+    The given class gets 1, all others 0. ``codes`` (n,) are the given classes; -1: no label.
+    """
     is_given = codes >= 0
-    probs[is_given] = np.eye(probs.shape[1])[codes[is_given]]
+    one_hot = np.eye(probs.shape[1])  # (C, C); line c has the 1 at place c
+    probs[is_given] = one_hot[codes[is_given]]
     return probs
 
 
@@ -509,7 +549,8 @@ def acceptable(
     """
     if audit is None or audit.asked is None:
         return None
-    return labeled | (confirmed & (np.round(confidence, 4) >= audit.asked.threshold))
+    is_sure = np.round(confidence, 4) >= audit.asked.threshold
+    return labeled | (confirmed & is_sure)
 
 
 def columns_to_add(
@@ -560,7 +601,8 @@ def _as_target(classes: pl.Series, dtype: pl.DataType) -> pl.Series:
         if whole_numbers.null_count() == 0:
             typed = whole_numbers
     # They fit if each has the same text as before.
-    return typed if target_texts(typed).equals(classes) else classes
+    has_same_texts = target_texts(typed).equals(classes)
+    return typed if has_same_texts else classes
 
 
 # ---------------------------------------------------------------- sentences
@@ -585,16 +627,15 @@ def _sample_notes(fit: Fit, counts: Counts) -> list[str]:
 
 def _unused_classes(fit: Fit, counts: Counts) -> list[str]:
     """Warn of classes that have given labels, but that no new label is of."""
-    n_given = counts.labels[0]  # (C,)
-    n_received = counts.labels[1:].sum(axis=0)  # (C,)
-    names = [
-        f"{shown(fit.labels.classes[code])} ({n_given[code]:,})"
-        for code in np.flatnonzero((n_given > 0) & (n_received == 0))
-    ]
+    n_given = counts.labels[0]  # (C,) given labels
+    n_new = counts.labels[1:].sum(axis=0)  # (C,) new labels
+    unused_codes = np.flatnonzero((n_given > 0) & (n_new == 0))
+    names = [f"{shown(fit.labels.classes[code])} ({n_given[code]:,})" for code in unused_codes]
     if not names:
         return []
-    if len(names) > _MAX_NAMED_CLASSES:
-        names[_MAX_NAMED_CLASSES:] = [f"{len(names) - _MAX_NAMED_CLASSES} more"]
+    n_unnamed = len(names) - _MAX_NAMED_CLASSES
+    if n_unnamed > 0:
+        names = [*names[:_MAX_NAMED_CLASSES], f"{n_unnamed} more"]
     return [
         "No row was predicted to be of these classes, although you gave labels for them (how many, "
         f"in brackets): {listed(names)}."
