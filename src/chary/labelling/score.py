@@ -32,11 +32,11 @@ from chary.tables.frames import from_dataframe
 from chary.tables.source import in_blocks
 from chary.tables.table import ACCEPT, CONFIDENCE, LABEL, refuse_taken, resident_bytes
 
-# Most rows of a block, which is scored at once.
+# A block of rows, which is scored at once, has at most this many rows.
 _BLOCK_ROWS = 2**15
-# Most numbers of a block: rows times features.
+# A block has at most this many numbers, rows times features; but at least one row.
 _BLOCK_NUMBERS = 2**20
-# Digits of confidence and probabilities that are written.
+# Confidence and probabilities are written with this many digits.
 _DIGITS = 4
 
 
@@ -65,9 +65,10 @@ class RowCounts:
     def labels(self) -> dict[str, int]:
         """Number of rows with each label that occurs: the most frequent first, then by name."""
         counts = zip(self.classes, self.class_counts.tolist(), strict=True)
-        occurring = [(name, n) for name, n in counts if n > 0]
+        n_rows_of = {name: n_rows for name, n_rows in counts if n_rows > 0}
         # Classes come in the order of their names, which sorting keeps among equal counts.
-        return dict(sorted(occurring, key=lambda item: -item[1]))
+        most_frequent_first = sorted(n_rows_of, key=lambda name: -n_rows_of[name])
+        return {name: n_rows_of[name] for name in most_frequent_first}
 
     def refuse(self, name: str | None = None) -> None:
         """Refuse a table with a column that the model cannot read."""
@@ -86,10 +87,10 @@ class Scored(NamedTuple):
     def columns(
         self, *, probabilities: bool = False, threshold: float | None = None
     ) -> dict[str, pl.Series]:
-        """Make the columns that are added to the rows: label and confidence, and if asked for more.
+        """Make the columns that are added to the rows: label, confidence, and more if asked for.
 
-        With ``probabilities``, a column for each class; with a ``threshold``, whether the rounded
-        confidence is at least the threshold.
+        With ``probabilities`` there is a column for each class. With a ``threshold`` there is a
+        column that tells whether the rounded confidence is at least the threshold.
         """
         names = pl.Series(self.counts.classes, dtype=pl.String)
         columns = {
@@ -132,10 +133,11 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
 def score_batches(
     model: Pipeline, batches: Iterable[Batch], counts: RowCounts, threads: int = 1
 ) -> Iterator[tuple[Batch, Scored]]:
-    """Score the rows of a file in order, several blocks at a time, and add to their ``counts``.
+    """Score the rows of a file block by block, several blocks at a time in threads.
 
-    Where a block ends depends on row numbers only, and BLAS uses one thread. So the scores of a row
-    depend on nothing but the table and the model.
+    The blocks are yielded in the order of the file; before that, their counts are added to
+    ``counts``. Where a block ends depends on row numbers only, and BLAS uses one thread. So the
+    scores of a row depend on nothing but the table and the model.
     """
 
     def score_block(frame: pl.DataFrame) -> Scored:
@@ -207,7 +209,10 @@ def predict_table(
 def _score_blocks(
     model: Pipeline, frame: pl.DataFrame, counts: RowCounts
 ) -> Iterator[tuple[Table, Scored]]:
-    """Score the rows of a frame, except blank rows, block by block, and add to their ``counts``."""
+    """Score the rows of a frame block by block, except blank rows.
+
+    The counts of each block are added to ``counts`` before it is yielded.
+    """
     size = block_rows(model)
     # A frame without rows gives one empty block.
     for start in range(0, max(1, frame.height), size):
@@ -343,13 +348,20 @@ def naming_table(name: str | None) -> Iterator[None]:
     try:
         yield
     except TableError as error:
-        raise TableError(f"{name}: ", *error.args) if name else error from None
+        if not name:
+            raise error from None
+        raise TableError(f"{name}: ", *error.args) from None
 
 
 def _require_table_model(model: Any, name: str) -> Pipeline:
     """Refuse a model that does not take tables or has no confidence."""
-    takes_tables = isinstance(model, Pipeline) and isinstance(model[0], TablePreparation)
-    if not takes_tables or len(model) != 2 or not hasattr(model[-1], "predict_confidence"):
+    is_of_table = (
+        isinstance(model, Pipeline)
+        and isinstance(model[0], TablePreparation)
+        and len(model) == 2
+        and hasattr(model[-1], "predict_confidence")
+    )
+    if not is_of_table:
         raise TableError(
             f"{shown(name)} is not a model of a table; use one that was made by labelling a table."
         )
@@ -377,6 +389,7 @@ def probability_names(classes: ArrayLike) -> list[str]:
     names: list[str] = []
     for text in np.asarray(classes).astype(str).tolist():
         plain_name = f"chary_p_{visible(text, 60)}"
+        # Two classes may look alike: the second one is numbered.
         name = plain_name
         number = 2
         while name in names:
