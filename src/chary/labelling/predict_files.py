@@ -34,9 +34,11 @@ from chary.tables.formats.base import Batch
 from chary.tables.source import find_files, table_without_cells
 from chary.tables.table import blank_rows_note, total_bytes
 
-# Fewest bytes that labelling a file needs: Python, NumPy, Polars, a model, and some blocks of rows.
+# Labelling a file needs at least this many bytes: for Python, NumPy, Polars, a model, and some
+# blocks of rows.
 _MIN_MEMORY = 400 << 20
-# Most bytes of a row group that is written. A bound of memory: it gets fewer rows if rows are long.
+# A row group that is written has at most about this many bytes, and so fewer rows if rows are long;
+# a bound of memory.
 _MAX_GROUP_BYTES = 64 << 20
 
 
@@ -81,9 +83,10 @@ class LabelledFile:
     new_rows: NewRowsSummary | None = None  # ``RowComparison.figures``
 
 
-# Called with a task, the number of its rows that are done, and the share of its file that was read.
+# A function that is called with a task, the number of its rows that are done, and the share of its
+# file that was read.
 Seen = Callable[[FileTask, int, float], None]
-# Starts to label a file, and returns the future outcome.
+# A function that starts to label a file, and returns the future outcome.
 Submit = Callable[[FileTask], "Future[LabelledFile]"]
 
 
@@ -247,13 +250,15 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
             "New rows are read from files, not from standard input; save them in one first."
         )
     inputs = {os.path.realpath(path) for path in paths}
-    root = Path(os.path.commonpath([_start(path).resolve() for path in given]))
+    given_folders = [_start(path).resolve() for path in given]
+    common_folder = Path(os.path.commonpath(given_folders))
+
     plan = Plan(tasks=[], failed=[], notes=notes)
     skipped: list[str] = []  # names of outputs that exist already
     input_of: dict[str, Path] = {}  # the file that each output is made of
     for path in paths:
         try:
-            output = _output(path, root, options)
+            output = _output(path, common_folder, options)
             _refuse_clash(path, output, input_of, inputs)
             must_stay = os.path.lexists(output) and not options.force
             if must_stay and len(paths) == 1:
@@ -266,11 +271,12 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
                 )
         except TableError as error:
             plan.failed.append((str(path), error))
-            continue
-        if must_stay:
-            skipped.append(output.name)
         else:
-            plan.tasks.append(FileTask(str(path), str(output), options))
+            if must_stay:
+                skipped.append(output.name)
+            else:
+                plan.tasks.append(FileTask(str(path), str(output), options))
+
     # A note, so that old outputs are not mistaken for new ones.
     if skipped:
         plan.notes.append(
@@ -280,20 +286,24 @@ def plan_files(given: Sequence[str], options: PredictOptions) -> Plan:
     return plan
 
 
-def _output(path: Path, root: Path, options: PredictOptions) -> Path:
-    """Name the output of a file; ``root`` is the folder that all given paths have in common.
+def _output(path: Path, common_folder: Path, options: PredictOptions) -> Path:
+    """Name the output of a file: b.csv becomes b.predicted.csv.
 
-    With ``out``, root/a/b.csv becomes out/a/b.predicted.csv.
+    With the option ``out``, common_folder/a/b.csv becomes out/a/b.predicted.csv.
     """
     table = table_without_cells(path).written_as(options.format)
     folder = path.parent
     if options.out is not None:
-        folder = Path(options.out) / folder.resolve().relative_to(root)
+        folder = Path(options.out) / folder.resolve().relative_to(common_folder)
     return folder / f"{table.stem}.predicted{table.suffix}"
 
 
 def _refuse_clash(path: Path, output: Path, input_of: dict[str, Path], inputs: set[str]) -> None:
-    """Refuse an output that would overwrite another output or an input; else record its input."""
+    """Refuse an output that would overwrite another output or an input; else record its input.
+
+    ``input_of`` has the input of each output so far, and ``inputs`` all inputs, by their real
+    paths.
+    """
     name = os.path.realpath(output)
     if name in input_of:
         raise TableError(
@@ -318,6 +328,7 @@ def _start(given: str) -> Path:
     start = Path(given)
     if not start.is_dir():
         start = start.parent
+    # A file may have a wildcard in its name: then the path exists, and is no pattern.
     is_pattern = glob.has_magic(given) and not os.path.lexists(given)
     while is_pattern and glob.has_magic(str(start)):
         start = start.parent
@@ -333,7 +344,11 @@ class _StoppedError(Exception):
 
 @contextmanager
 def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator[Submit]:
-    """Label files in threads; after an interruption each removes its unfinished output."""
+    """Label files in threads; after an interruption each thread removes its unfinished output.
+
+    An interruption is an error in the caller's block, such as ``KeyboardInterrupt``. A thread
+    cannot be stopped from outside, so each looks for ``stop`` whenever it reports its progress.
+    """
     stop = threading.Event()
 
     def label(task: FileTask) -> LabelledFile:
@@ -355,7 +370,7 @@ def _threads(predictor: Predictor, resources: Resources, seen: Seen) -> Iterator
 
 @contextmanager
 def _dask(predictor: Predictor, resources: Resources, address: str) -> Iterator[Submit]:
-    """Label files on the workers of a Dask cluster."""
+    """Label files on the workers of the Dask cluster whose scheduler has this address."""
     try:
         distributed = importlib.import_module("distributed")
     except ImportError as error:
