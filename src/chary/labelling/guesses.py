@@ -23,14 +23,15 @@ from chary.tables.cells import label_texts
 from chary.tables.table import can_be_text
 from chary.tables.target import folded
 
-# A guess may be a class that no label has. A sentence names at most this many such classes.
+# A sentence names at most this many classes that are guessed although no label has them.
 _MAX_NAMED_CLASSES = 3
 
 
 class GuessColumn(NamedTuple):
     """A column that already guesses the label.
 
-    A guess is recognised by its pattern: the values of the features that the column became.
+    A classifier sees features, not cells. So a guess is recognised by its pattern: the values of
+    the features that the cell became, such as 0, 1, 0 for the second of three categories.
     """
 
     name: str
@@ -62,7 +63,7 @@ class GuessFigures(NamedTuple):
     kept: bool  # whether the column's labels were kept
     n: int  # number of rows compared
     column_right: int  # rows that the column guesses right
-    model_right: int  # rows that a model predicts right that has not seen their labels
+    model_right: int  # rows that are predicted right by a model that has not seen their labels
     audited: bool  # True: the rows are audited rows; False: rows with a given label
     unknown: tuple[str, ...]  # guessed classes that no label has; their rows get the model's label
 
@@ -136,6 +137,7 @@ def find_guess_column(
     if not defaults.is_on("find_guess_column") or differ_in_case_alone:
         return None
 
+    # How far each column that may hold guesses agrees with the labels.
     rows = np.flatnonzero(labels.labeled)
     used_columns = sorted(column.name for column in prepared.preparation.columns_ if column.used)
     agreements: dict[str, _Agreement] = {}
@@ -167,17 +169,20 @@ def _guessed_codes(cells: pl.Series, code_of: dict[str, int], defaults: Defaults
     different values than there are classes, often names no class, or always the same one.
     """
     texts = label_texts(cells)
-    n_filled = len(texts) - texts.null_count()
-    is_mostly_empty = texts.null_count() > (1 - defaults.min_filled_share) * len(texts)
-    n_values = len(texts.drop_nulls().unique())
+    n_empty = texts.null_count()
+    is_mostly_empty = n_empty > (1 - defaults.min_filled_share) * len(texts)
     # Spare values, such as "unknown", are allowed: as many as there are classes, and two more.
-    if is_mostly_empty or n_values > 2 * len(code_of) + 2:
+    most_values = 2 * len(code_of) + 2
+    n_values = len(texts.drop_nulls().unique())
+    if is_mostly_empty or n_values > most_values:
         return None
 
-    guesses = _codes_of(texts, code_of)
+    guesses = _codes_of(texts, code_of)  # (number of labelled rows,)
     class_guesses = guesses[guesses >= 0]
+    n_filled = len(texts) - n_empty
     often_names_no_class = len(class_guesses) < defaults.min_class_share * n_filled
-    if often_names_no_class or len(np.unique(class_guesses)) < 2:
+    always_names_the_same = len(np.unique(class_guesses)) < 2
+    if often_names_no_class or always_names_the_same:
         return None
     return guesses
 
@@ -205,13 +210,16 @@ def _compare(guesses: Ints, codes: Ints, n_classes: int) -> _Agreement:
     np.add.at(counts, (guesses[has_guess], codes[has_guess]), 1)
     n_rows = counts.sum()
     n_right = np.trace(counts)
-    label_counts = counts.sum(axis=0)
-    guess_counts = counts.sum(axis=1)
-    # The share of right guesses if guesses and labels had nothing to do with each other.
+    label_counts = counts.sum(axis=0)  # (C,)
+    guess_counts = counts.sum(axis=1)  # (C,)
+
+    # The share of right guesses that is expected if guesses and labels have nothing to do with each
+    # other, and the probability that as many as ``n_right``, or more, are right then.
     expected_share = float(label_counts @ guess_counts) / n_rows**2
+    by_chance = float(binom.sf(n_right - 1, n_rows, expected_share))
     return _Agreement(
         kappa=kappa(counts) or 0.0,
-        by_chance=float(binom.sf(n_right - 1, n_rows, expected_share)),  # P(n_right or more)
+        by_chance=by_chance,
         beats_commonest=bool(n_right > label_counts.max()),
     )
 
@@ -224,19 +232,21 @@ def _with_patterns(
     A pattern is no guess if its rows guess different classes (rare categories share their
     features), or if some of its cells are missing or name no class. None: no pattern is a guess.
     """
+    # The guess of each row, and the pattern of its features.
     columns = [feature.column for feature in prepared.preparation.features()]
     features = np.flatnonzero([column == name for column in columns])  # (G,)
     texts = label_texts(table.frame[name])
     guesses = _codes_of(texts, code_of)  # (n,)
-
     patterns, pattern_of_row = np.unique(
         prepared.X[:, features].astype(np.float32), axis=0, return_inverse=True
     )
+    pattern_of_row = pattern_of_row.ravel()  # (n,) the place of its pattern
+
     # All rows of a pattern guess the same class if their lowest and highest code are equal.
     lowest_code = np.full(len(patterns), len(code_of))
-    np.minimum.at(lowest_code, pattern_of_row.ravel(), guesses)
+    np.minimum.at(lowest_code, pattern_of_row, guesses)
     highest_code = np.full(len(patterns), -1)
-    np.maximum.at(highest_code, pattern_of_row.ravel(), guesses)
+    np.maximum.at(highest_code, pattern_of_row, guesses)
     is_guess = (lowest_code == highest_code) & (lowest_code >= 0)
     if not is_guess.any():
         return None
