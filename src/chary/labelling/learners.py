@@ -29,7 +29,7 @@ MIXED = "mixed"
 NETWORK = "network"
 LINEAR = "linear"
 BOOSTING = "boosting"
-# The learner of a table with an audit: docs/explanation/bias.md has the figures.
+# A table with an audit has this learner: docs/explanation/bias.md has the figures.
 WITH_AUDIT = MIXED
 
 # Models, each with the labelled rows that it was fitted without.
@@ -43,8 +43,10 @@ class Learner(NamedTuple):
     estimator: Callable[..., Any]  # (random_state=) -> classifier
     policy: Policy
     confidence: str  # the name of the confidence measure
-    most_rows: int | None  # most unlabelled rows that take part in the fits; None: all
-    held_out_rows: int  # unlabelled rows that stay in training while labelled rows are held out
+    # At most this many unlabelled rows take part in the fits. None: all.
+    most_rows: int | None
+    # At most this many unlabelled rows stay in training while labelled rows are held out.
+    held_out_rows: int
     # Whether the confidence is the agreement of different kinds of models, not of diverse heads.
     unlike: bool = False
     # Whether a round of self-training goes on from the weights of the round before.
