@@ -47,9 +47,11 @@ def merge(labels: Labels, answers: AuditAnswers) -> tuple[Labels, Labels]:
     answered_labels = answers.labels.astype(str)
     classes = np.unique(np.concatenate([given_classes, answered_labels]))  # sorted
 
-    # The place of a class among ``classes`` is its new code; -1 stays the code of no label.
-    new_codes = np.append(np.searchsorted(classes, given_classes), -1)
-    given_codes = new_codes[labels.codes]  # (n,)
+    # The place of a class among ``classes`` is its new code. An unlabelled row has the code -1,
+    # which picks the last entry: it must be -1, too.
+    new_code_of_class = np.searchsorted(classes, given_classes)
+    new_code_of_code = np.append(new_code_of_class, -1)
+    given_codes = new_code_of_code[labels.codes]  # (n,)
     given_codes[answers.rows] = -1
     known_codes = given_codes.copy()
     known_codes[answers.rows] = np.searchsorted(classes, answered_labels)
@@ -100,18 +102,20 @@ def audit_model(
     seed : int, default=0
     defaults : Defaults, default=DEFAULTS
     """
+    # A model without the audited labels, and one with them.
     result = fit_with_audit(make(rounds or 0), X, known, answers.rows, random_state=seed)
     # The accuracy to report is that of a model that saw no audited label, so it is unbiased.
     correct = result.before.correct
     if unaudited is not None:
         correct = unaudited.predict(X[answers.rows]) == result.labels
 
+    # One round of self-training is compared with none, unless the user chose the rounds. Nothing is
+    # compared while an audit is unfinished: a test that is repeated after every answer finds a
+    # difference by chance sooner or later.
     comparison = None
-    # Do not compare while an audit is unfinished: a test that is repeated after every answer finds
-    # a difference by chance sooner or later.
     may_self_train = defaults.is_on("self_train_if_clearly_better") and not answers.is_unfinished
     if rounds is None and may_self_train:
-        # Compare one round of self-training with none; neither model sees the audited labels.
+        # Neither of the two models sees the audited labels.
         supervised = result.unaudited_model
         self_trained = make(1).fit(X, known.without(result.rows), initial=supervised.estimator_)
         comparison = compare_models(self_trained, supervised, X, answers)
@@ -145,12 +149,13 @@ def _keep_guesses_unless_model_gains(
     defaults: Defaults,
 ) -> tuple[AuditedResult, GuessFigures]:
     """Make the model keep the column's guesses, unless the model is better on the audited rows."""
-    by_column = column.predict_held_out(result.fold_models, X, known)
-    # The held-out rows come fold after fold. Put them into the order of ``result.rows``, in which
-    # ``result.after`` has the model's predictions.
-    by_row_number = np.argsort(by_column.rows)
-    ranks = np.searchsorted(by_column.rows, result.rows, sorter=by_row_number)
-    by_column = by_column.subset(by_row_number[ranks])
+    # The held-out rows come fold after fold. They are put into the order of ``result.rows``, in
+    # which ``result.after`` has the model's predictions: for each of ``result.rows``, its rank
+    # among the sorted row numbers, and then the place of that rank.
+    fold_after_fold = column.predict_held_out(result.fold_models, X, known)
+    place_of_rank = np.argsort(fold_after_fold.rows)
+    ranks = np.searchsorted(fold_after_fold.rows, result.rows, sorter=place_of_rank)
+    by_column = fold_after_fold.subset(place_of_rank[ranks])
     guesses = compare_guesses(
         column, by_model=result.after, by_column=by_column, audited=True, defaults=defaults
     )
