@@ -30,8 +30,9 @@ def rows_to_check(
     """Choose unlabelled rows of low confidence, far from labels, and unlike each other.
 
     The doubt of a row is (1 - confidence) x (distance to the nearest labelled row). The rows of
-    highest doubt are the candidates. From these the row of highest doubt is chosen again and again:
-    a chosen row then counts as labelled, which lowers the doubt of rows near it.
+    highest doubt are the candidates. From these the row of highest doubt is chosen again and again.
+    A chosen row then counts as labelled, which lowers the doubt of rows near it: so rows that are
+    like one that was chosen are not chosen after it.
 
     Parameters
     ----------
@@ -47,15 +48,18 @@ def rows_to_check(
     -------
     array of row numbers, in the order of the choice
     """
+    # Unlabelled rows, and their distance to the nearest labelled row.
     rng = np.random.default_rng(seed)
     rows = draw_at_most(np.flatnonzero(~labeled), defaults.check_rows, rng)
-    labeled_X = X[draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)]
-    # 1e-9: among rows of full confidence the distance decides.
+    reference_rows = draw_at_most(np.flatnonzero(labeled), defaults.check_reference_rows, rng)
+    distance = cdist(X[rows], X[reference_rows]).min(axis=1)
+    # A little is added, so that among rows of full confidence the distance decides.
     lack_of_confidence = 1 - confidence[rows] + 1e-9
-    distance = cdist(X[rows], labeled_X).min(axis=1)
 
+    # The candidates.
     n_candidates = defaults.check_candidates * defaults.n_rows_to_check
-    candidates = np.argsort(-lack_of_confidence * distance, kind="stable")[:n_candidates]
+    highest_doubt_first = np.argsort(-lack_of_confidence * distance, kind="stable")
+    candidates = highest_doubt_first[:n_candidates]  # places in ``rows``
     rows = rows[candidates]
     lack_of_confidence = lack_of_confidence[candidates]
     distance = distance[candidates]
