@@ -227,7 +227,7 @@ class Audit:
     def asked(self) -> Acceptance | None:
         """What can be accepted at the error asked for; None if no error was asked for.
 
-        It is no row while the audit is unfinished.
+        While the audit is unfinished, no row can be accepted.
         """
         if self.acceptor is None or self.error is None:
             return None
