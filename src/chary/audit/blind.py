@@ -118,12 +118,15 @@ def _sample_rows(source: Source, columns: Sequence[str]) -> pl.DataFrame:
     n_blocks = math.ceil(source.n_rows / _BLOCK)
     n_drawn = min(_N_ROWS // _BLOCK, n_blocks)
     is_closed = np.zeros(n_blocks, dtype=bool)  # any block may be drawn
-    blocks = np.sort(draw(is_closed, n_drawn, random_state=0))  # (n_drawn,)
+    blocks = draw(is_closed, n_drawn, random_state=0)
 
-    # Block 3 has the rows 300, 301, ... 399; the last block may have fewer.
-    numbers_by_block = np.add.outer(_BLOCK * blocks, np.arange(_BLOCK))  # (n_drawn, _BLOCK)
-    numbers = numbers_by_block.ravel()
-    return source.rows(numbers[numbers < source.n_rows].tolist(), columns)
+    numbers: list[int] = []
+    for block in sorted(blocks.tolist()):
+        # Block 3 has the rows 300, 301, ... 399; the last block may have fewer.
+        start = block * _BLOCK
+        end = min(start + _BLOCK, source.n_rows)
+        numbers += range(start, end)
+    return source.rows(numbers, columns)
 
 
 def _is_named_after_labeller(name: str) -> bool:
@@ -228,13 +231,16 @@ def _tells_label(rows: Sequence[tuple[str, str]], classes: Sequence[str]) -> boo
 
     ``rows`` are pairs of cell and label.
     """
+    n_rows = len(rows)
     label_counts = Counter(label for _, label in rows)
-    commonest_share = max(label_counts.values()) / len(rows)
+    commonest_share = max(label_counts.values()) / n_rows
     if commonest_share >= 1:
         return False
-    n_predicted = max(_count_predicted(rows), _count_named(rows, classes))
+    n_by_same_cell = _count_predicted(rows)
+    n_by_name = _count_named(rows, classes)
+    predicted_share = max(n_by_same_cell, n_by_name) / n_rows
     share_to_reach = commonest_share + _REVEALED * (1 - commonest_share)
-    return n_predicted / len(rows) >= share_to_reach
+    return predicted_share >= share_to_reach
 
 
 def _count_predicted(rows: Sequence[tuple[str, str]]) -> int:
