@@ -398,13 +398,13 @@ def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, flo
         return None
     if any(class_score.n < MIN_PER_CLASS for class_score in scores.values()):
         return None
-    limits_by_class = [
-        (class_score.share, class_score.low, class_score.high) for class_score in scores.values()
-    ]
-    recalls, low, high = np.array(limits_by_class).T  # p_c, l_c, u_c: (C,) each
+    all_scores = list(scores.values())
+    recalls = np.array([class_score.share for class_score in all_scores])  # (C,) p_c
+    lows = np.array([class_score.low for class_score in all_scores])  # (C,) l_c
+    highs = np.array([class_score.high for class_score in all_scores])  # (C,) u_c
     mean = float(recalls.mean())
-    below = float(np.linalg.norm(recalls - low)) / len(scores)
-    above = float(np.linalg.norm(high - recalls)) / len(scores)
+    below = float(np.linalg.norm(recalls - lows)) / len(recalls)
+    above = float(np.linalg.norm(highs - recalls)) / len(recalls)
     return mean, max(0.0, mean - below), min(1.0, mean + above)
 
 
@@ -549,9 +549,10 @@ def one_label_for_all(
 ) -> Baseline | None:
     """Compare labels with the best that one label for all rows can do.
 
-    Its accuracy is the share of the class, with the limits of that share. Which class is the
-    commonest is not known before the audit. So labels are clearly better only if the exact paired
-    test (``compare``) says so for every class: then the risk of an error is ``risk`` at most.
+    If every row had the same label, the accuracy would be the share of that class, with the limits
+    of that share. The best label is the commonest class, and which one that is, is not known before
+    the audit. So labels are clearly better only if the exact paired test (``compare``) says so for
+    every class: then the risk of an error is ``risk`` at most.
 
     Parameters
     ----------
@@ -578,29 +579,29 @@ def one_label_for_all(
     is_skipped = _mask(skipped, len(labels))
     if is_skipped.all():
         return None
+
+    # The labels beside the label ``name`` for all rows, for each class.
     is_right = ~is_skipped & _equal(truth, labels)
     comparisons = {}
     for name in shares:
+        is_class = ~is_skipped & _equal(truth, name)
         # On a skipped row that has the label already, both are right or both are wrong.
-        matters = is_skipped & ~_equal(labels, name)
-        comparisons[name] = compare(is_right, ~is_skipped & _equal(truth, name), skipped=matters)
+        may_matter = is_skipped & ~_equal(labels, name)
+        comparisons[name] = compare(is_right, is_class, skipped=may_matter)
+    is_better_than = [
+        comparison.only_first > comparison.only_second and comparison.p_value < risk
+        for comparison in comparisons.values()
+    ]
 
     commonest = max(shares, key=lambda name: shares[name].seen)
     share = shares[commonest]
+    low = share.low / share.population
+    high = share.high / share.population
     return Baseline(
         commonest,
-        Score(
-            share.seen,
-            share.n,
-            share.low / share.population,
-            share.high / share.population,
-            share.level,
-        ),
+        Score(share.seen, share.n, low, high, share.level),
         comparisons[commonest],
-        is_better=all(
-            comparison.only_first > comparison.only_second and comparison.p_value < risk
-            for comparison in comparisons.values()
-        ),
+        is_better=all(is_better_than),
     )
 
 
