@@ -385,8 +385,8 @@ def _fewest_kept(
     M is kept if the rare outcomes (see ``_Look``) have together a chance above ``risk``. Without a
     ``population``, the pool may have any size, and M stands for the share M / ``_STEPS``.
 
-    To test every M would take long. The search rests on three facts about every M below the
-    likeliest one, which is always kept:
+    To test every M would take long. The search ends at the likeliest M at the latest, and rests on
+    three facts about every M below that:
 
     1. The rare outcomes have a chance of at most r_M(x): each has a chance of at most m(y) r_M(x),
        and the m(y) of all outcomes add up to 1. So no M with r_M(x) up to the risk is kept, and the
