@@ -83,7 +83,9 @@ class LabelsUnderTest(NamedTuple):
         """
         label_column = self.options.labels[0]
         confidence_column = str(self.options.confidence)
-        cells = self.source.columns(list(dict.fromkeys([confidence_column, label_column])))
+        # The two may be the same column.
+        names = list(dict.fromkeys([confidence_column, label_column]))
+        cells = self.source.columns(names)
 
         # Numbers may be written as in a column that a model learns from, such as 0,74 or 74 %.
         numerals = cells[confidence_column]
@@ -91,7 +93,9 @@ class LabelsUnderTest(NamedTuple):
         if form is None:
             raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
         confidence = Numbers().read(numerals, form)[:, 0]
-        has_label = _as_labels(cells[label_column]).is_in(list(self.class_of)).fill_null(False)
+
+        labels = _as_labels(cells[label_column])
+        has_label = labels.is_in(list(self.class_of)).fill_null(False)
         return confidence, has_label.to_numpy()
 
 
