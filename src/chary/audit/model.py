@@ -422,15 +422,19 @@ def _class_shares(
     """Compute how many rows without a given label are of each class.
 
     The labels of a model that has not seen the answers narrow the intervals. If X is only a part of
-    the table, it is not known how many rows have which label, and none is used.
+    the table, it is not known how many rows of the table get which label. Then no labels are used:
+    all rows count as rows with the label None.
     """
-    labels = np.full(len(answers.drawn), None)
-    counts: Counter[str | None] = Counter({None: len(answers.rows) + n_unlabeled})
-    if n_unlabeled == len(unlabelled_rows):
+    is_whole_table = n_unlabeled == len(unlabelled_rows)
+    counts: Counter[str | None]
+    if is_whole_table:
         pool = np.concatenate([unlabelled_rows, answers.rows])
         (pool_labels,) = in_blocks_of_rows(lambda block: (model.predict(block),), X, pool)
         counts = Counter(pool_labels.astype(str).tolist())
         labels = model.predict(X[answers.drawn]).astype(str).astype(object)
+    else:
+        counts = Counter({None: len(answers.rows) + n_unlabeled})
+        labels = np.full(len(answers.drawn), None)
     return class_shares(answers.truth, labels, counts, skipped=answers.skipped, level=_LEVEL)
 
 
