@@ -1,4 +1,7 @@
-"""Diagnose a table: whether its labelled rows are like the others, and which columns differ."""
+"""Diagnose a table: whether its labelled rows are like the others, and which columns differ.
+
+What people read of it, in the terminal and in the report, is ``Diagnosis.sentence``.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ from chary.tables.table import rows_that_count
 from chary.tables.target import read_target
 
 # The next four are the verdicts.
-# Chance would often give as large a difference between labelled and unlabelled rows.
+# Chance alone may give such a difference between labelled and unlabelled rows.
 REPRESENTATIVE = "representative"
-# Labelled rows differ from unlabelled rows, but can hardly be told from them.
+# Labelled rows differ from unlabelled rows by more than chance.
 MILD = "mildly biased"
-# Labelled rows differ from unlabelled rows, and can mostly be told from them.
+# Labelled rows differ so far from unlabelled rows that most can be told from them.
 STRONG = "strongly biased"
 # There are too few rows for a verdict.
 UNKNOWN = "too few rows to tell"
@@ -278,10 +281,13 @@ def find_columns_empty_elsewhere(
 ) -> dict[str, FilledShares]:
     """Find columns that are filled in labelled rows and empty, or nearly so, in the others.
 
-    Such a column, like the reason why a customer left, came with the label. It tells a model what
-    is known already, and the model then takes an empty cell for a label.
+    Such a column came with the label, like the reason why a customer left. In labelled rows it
+    gives the label away; in the others it is empty, and a model takes that for a sign of the label
+    of rows without a reason.
 
-    Columns whose kind the user named are used whatever they hold.
+    A column is found if three conditions hold: it is nearly empty in the other rows; chance would
+    hardly leave it so empty there; and the user did not name its kind, which means that it should
+    be used whatever it holds.
 
     Parameters
     ----------
@@ -292,24 +298,28 @@ def find_columns_empty_elsewhere(
     defaults : Defaults, default=DEFAULTS
     """
     preparation = prepared.preparation
-    named = {*preparation.categorical, *preparation.numeric, *preparation.text}
+    named_by_user = {*preparation.categorical, *preparation.numeric, *preparation.text}
     n_labeled = int(labeled.sum())
     n_others = len(labeled) - n_labeled
     candidates = [column.name for column in preparation.columns_ if column.used]
     empty_elsewhere = {}
     for name in candidates:
-        filled = preparation.filled(table.frame[name])
-        n_filled = int(filled[labeled].sum())
-        n_filled_others = int(filled[~labeled].sum())
-        shares = FilledShares(n_filled / max(1, n_labeled), n_filled_others / max(1, n_others))
-        is_empty = shares.others <= min(
-            defaults.empty_share, shares.labeled / defaults.times_as_filled
+        # How many cells are filled in labelled rows, and in the others.
+        is_filled = preparation.filled(table.frame[name])
+        n_filled = int(is_filled[labeled].sum())
+        n_filled_others = int(is_filled[~labeled].sum())
+        shares = FilledShares(
+            labeled=n_filled / max(1, n_labeled), others=n_filled_others / max(1, n_others)
         )
+        most_filled = min(defaults.empty_share, shares.labeled / defaults.times_as_filled)
+        is_empty = shares.others <= most_filled
+
         # The chance of so few filled cells among the other rows, if labels were a random draw.
         n_all_filled = n_filled + n_filled_others
         chance = stats.hypergeom.cdf(n_filled_others, len(labeled), n_all_filled, n_others)
+        # Bonferroni: the significance is divided by the number of columns.
         is_chance = chance >= defaults.significance / len(candidates)
-        if is_empty and not is_chance and name not in named:
+        if is_empty and not is_chance and name not in named_by_user:
             empty_elsewhere[name] = shares
 
     # If all columns are such, none would be left.
