@@ -511,10 +511,8 @@ def _blocks_of_rows(n_rows: int, numbers_per_row: int, max_numbers: int) -> Iter
 
 def column_groups(preparation: TablePreparation) -> tuple[list[str], list[Ints]]:
     """List the columns that are used, and the feature numbers of each, in the order of features."""
-    features_of: dict[str, list[int]] = {}
-    for column in preparation.ordered_:
-        if column.used:
-            features_of[column.name] = []
+    used_columns = [column.name for column in preparation.ordered_ if column.used]
+    features_of: dict[str, list[int]] = {name: [] for name in used_columns}
     for number, feature in enumerate(preparation.features()):
         features_of[feature.column].append(number)
     groups = [np.array(features, dtype=np.intp) for features in features_of.values()]
