@@ -301,7 +301,8 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
             )
         given_labels, labels = merge(labels, answers)
     if labels.labeled.all():
-        commonest = str(labels.classes[np.bincount(labels.codes).argmax()])
+        commonest_code = np.bincount(labels.codes).argmax()
+        commonest = str(labels.classes[commonest_code])
         raise TableError(
             f"Every row of column {shown(target)} has a label, so there is nothing to label; if "
             "one of its values means that there is none, name it, such as "
@@ -311,7 +312,9 @@ def read_labels(table: Table, options: LabelOptions) -> TableLabels:
 
 
 def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
-    """Convert class shares of a table to those of a part.
+    """Convert class shares of a table to those of a part of its rows.
+
+    The part has all labelled rows of the table, and some of the others (``shares_of_sample``).
 
     Parameters
     ----------
