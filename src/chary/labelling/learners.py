@@ -91,7 +91,9 @@ def learners(defaults: Defaults = DEFAULTS) -> dict[str, Learner]:
             warm_start=True,
         ),
         LINEAR: _learner(
-            "logistic regression", partial(_mixture_of_one, LINEAR, linear_model(numbers)), defaults
+            "logistic regression",
+            partial(_mixture_of_one, LINEAR, linear_model(numbers)),
+            defaults,
         ),
         BOOSTING: _learner(
             "gradient boosting",
@@ -107,14 +109,15 @@ def learner_of(learner: Any, defaults: Defaults = DEFAULTS) -> tuple[str, Learne
     A scikit-learn classifier is fitted on the labelled rows, and on the unlabelled rows, too, if it
     has a parameter ``unlabeled``. Anything else is refused.
     """
-    table = learners(defaults)
-    if isinstance(learner, str) and learner in table:
-        return learner, table[learner]
+    learner_by_name = learners(defaults)
+    if isinstance(learner, str) and learner in learner_by_name:
+        return learner, learner_by_name[learner]
     is_object = hasattr(learner, "fit") and not isinstance(learner, type)
     if not is_object or not is_classifier(learner):
         raise TableError(
             f"There is no learner {shown(learner)}; pass {Parameter('learner', AUTO)}, one of "
-            f"{listed([repr(name) for name in table])}, or a classifier of scikit-learn's kind."
+            f"{listed([repr(name) for name in learner_by_name])}, or a classifier of "
+            "scikit-learn's kind."
         )
     confidence = "max_probability"
     if hasattr(learner, "predict_head_proba"):
