@@ -51,7 +51,10 @@ class Resources(NamedTuple):
 
     @classmethod
     def of(cls, n_files: int, memory: int) -> Resources:
-        """Take as many jobs as cores, files and memory allow, and share the cores among them."""
+        """Take as many jobs as cores, files and memory allow, and share cores and memory out.
+
+        With 8 cores, 3 files and 6 GiB there are 3 jobs, with 2 threads and 2 GiB each.
+        """
         if memory < _MIN_MEMORY:
             raise TableError(
                 f"Labelling a file needs at least {_MIN_MEMORY >> 20:,} MiB, but only "
