@@ -85,11 +85,15 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
     """
     if len(held_out.rows) < defaults.min_held_out:
         return np.zeros(0, dtype=np.intp)
+    # How far the probability of the predicted class is above that of the given class, (k,).
     margin = held_out.probability - held_out.given_probability
-    places = np.flatnonzero(~held_out.correct & (margin >= defaults.suspect_margin))
+    is_suspect = ~held_out.correct & (margin >= defaults.suspect_margin)
+    places = np.flatnonzero(is_suspect)
+
     suspects = held_out.subset(places)
     # The last key counts most.
-    order = np.lexsort((suspects.rows, -suspects.probability, suspects.given_probability))
+    keys = (suspects.rows, -suspects.probability, suspects.given_probability)
+    order = np.lexsort(keys)
     return places[order[: defaults.max_suspects]]
 
 
