@@ -118,15 +118,20 @@ def score_rows(model: Pipeline, frame: pl.DataFrame) -> Scored:
     frame : DataFrame
         At most ``block_rows(model)`` rows; columns are found by name.
     """
+    preparation = model[0]
+    classifier = model[-1]
     counts = RowCounts(model)
-    X = model[0].transform_part(frame, counts.cells)
-    probs: Floats = np.empty((0, len(counts.classes)))
+    n_classes = len(counts.classes)
+
+    X = preparation.transform_part(frame, counts.cells)  # (n, d); counts cells on the way
+    probs: Floats = np.empty((0, n_classes))
     confidence: Floats = np.empty(0)
     if len(X):
-        probs, confidence = predict_scores(model[-1], X)
+        probs, confidence = predict_scores(classifier, X)
     codes = probs.argmax(axis=1)
+
     counts.events = count_events(model, X, counts.cells.missing)
-    counts.class_counts = np.bincount(codes, minlength=len(counts.classes)).astype(np.int64)
+    counts.class_counts = np.bincount(codes, minlength=n_classes).astype(np.int64)
     return Scored(codes, confidence, probs, counts)
 
 
