@@ -53,7 +53,9 @@ def margin(probs: Floats) -> Floats:
     >>> margin(np.array([[0.75, 0.25, 0.0], [0.5, 0.5, 0.0]]))
     array([0.5, 0. ])
     """
-    second, first = np.partition(probs, -2, axis=-1)[..., -2:].T  # each (n,)
+    # The partition puts the two largest probabilities of each row last, in ascending order.
+    two_largest = np.partition(probs, -2, axis=-1)[..., -2:]  # (n, 2)
+    second, first = two_largest.T
     return first - second
 
 
