@@ -418,15 +418,23 @@ def content_order(X: Any, codes: Ints, weights: Floats) -> Ints:
         # Not a matrix product: BLAS rounds equal rows differently depending on where they stand.
         projection[rows] = (X[rows] * direction).sum(axis=1)
 
-    # Each distinct labelled row gets a random number, and each class the sum over its rows. The sum
-    # wraps at 2**64, so it is exact in any order.
-    labeled = codes >= 0
-    distinct_keys, place_of_row = np.unique(projection[labeled], return_inverse=True)
-    fingerprint = rng.integers(2**63, size=len(distinct_keys), dtype=np.uint64)
-    class_fingerprint = np.zeros(codes.max() + 1, dtype=np.uint64)  # (C,)
-    np.add.at(class_fingerprint, codes[labeled], fingerprint[place_of_row])
+    class_fingerprints = _fingerprint_classes(projection, codes, rng)
     # The last key counts most.
-    return np.lexsort((codes, class_fingerprint[codes], weights, projection))
+    return np.lexsort((codes, class_fingerprints[codes], weights, projection))
+
+
+def _fingerprint_classes(keys: Floats, codes: Ints, rng: np.random.Generator) -> Array:
+    """Make a number for each class, (C,), that depends on the keys of its rows alone.
+
+    Each distinct key of labelled rows gets a random number, and each class the sum over its rows.
+    The sum wraps at 2**64, so it is exact in any order.
+    """
+    is_labeled = codes >= 0
+    distinct_keys, place_of_row = np.unique(keys[is_labeled], return_inverse=True)
+    random_numbers = rng.integers(2**63, size=len(distinct_keys), dtype=np.uint64)
+    fingerprints = np.zeros(codes.max() + 1, dtype=np.uint64)
+    np.add.at(fingerprints, codes[is_labeled], random_numbers[place_of_row])
+    return fingerprints
 
 
 def _column_statistics(X: Any, order: Ints) -> tuple[Floats, Floats]:
