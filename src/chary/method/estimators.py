@@ -261,9 +261,11 @@ def in_blocks_of_rows(
     >>> in_blocks_of_rows(lambda block: (block.sum(axis=1),), X, np.array([2, 0]))
     (array([7., 3.]),)
     """
-    results = []
+    results_of_blocks = []
     # Without rows there is one empty block, so that the result has its arrays all the same.
     for start in range(0, max(1, len(rows)), BLOCK_ROWS):
         block = rows[start : start + BLOCK_ROWS]
-        results.append(score(safe_indexing(X, block)))
-    return tuple(np.concatenate(blocks) for blocks in zip(*results, strict=True))
+        results_of_blocks.append(score(safe_indexing(X, block)))
+    # For each array of the tuple, its parts in every block are joined.
+    parts_of_arrays = zip(*results_of_blocks, strict=True)
+    return tuple(np.concatenate(parts) for parts in parts_of_arrays)
