@@ -36,7 +36,9 @@ class HeldOut(NamedTuple):
     @classmethod
     def of_folds(cls, folds: Iterable[HeldOut]) -> HeldOut:
         """Put the rows of folds one after another."""
-        return cls(*map(np.concatenate, zip(*folds, strict=True)))
+        parts_of_fields = zip(*folds, strict=True)  # for each field, its values in every fold
+        fields: list[Any] = [np.concatenate(parts) for parts in parts_of_fields]
+        return cls(*fields)
 
     @property
     def balanced(self) -> float | None:
@@ -50,8 +52,11 @@ class HeldOut(NamedTuple):
 
     def subset(self, places: RowNumbers) -> HeldOut:
         """Select rows by their places, in this order."""
-        # Fields with a default may be empty.
-        fields: list[Any] = [values[places] if len(values) else values for values in self]
+        fields: list[Any] = []
+        for values in self:
+            # A field that was left at its default is empty, and stays so.
+            is_filled = len(values) > 0
+            fields.append(values[places] if is_filled else values)
         return HeldOut(*fields)
 
 
