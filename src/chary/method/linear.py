@@ -299,9 +299,12 @@ class LinearDiverseEnsemble(ClassifierMixin, BaseEstimator):
         """
         W = self._heads(None)  # (d, M)
         # (1/M) sum_m w_m^T A w_m: the mean square of the heads' scores on labelled rows.
-        mean_square = float(np.sum(W * (self._labeled_scatter @ W))) / self.n_heads
-        # The mean square of y - h_m(x). The first term is the mean of y^2, which is 1.
-        fidelity = 1 - 2 * float(self._slope @ W.mean(axis=1)) + mean_square
+        squares = W * (self._labeled_scatter @ W)  # (d, M), whose columns sum to w_m^T A w_m
+        mean_square = float(np.sum(squares)) / self.n_heads
+        # The mean square of y - h_m(x). The first term is the mean of y^2, which is 1, and the
+        # second one that of -2 y h_m(x).
+        mean_head = W.mean(axis=1)  # (d,)
+        fidelity = 1 - 2 * float(self._slope @ mean_head) + mean_square
         squared_norms = np.sum(W**2, axis=0)  # (M,) |w_m|^2
         regularization = float(np.mean(self.lambdas_ * squared_norms))
         value = (fidelity + regularization + mean_square) / 2
