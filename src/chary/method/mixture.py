@@ -53,7 +53,7 @@ class MixtureDefaults:
     boosting_rounds: int = 40
     # A tree of boosting has at most this many leaves (measured with the rounds).
     boosting_leaves: int = 15
-    # A leaf of boosting has at least this many rows (measured with the rounds).
+    # A leaf of boosting has at least this many rows.
     boosting_leaf_rows: int = 5
 
     # The linear model has this weight before held-out labels change it.
@@ -358,10 +358,13 @@ class MixedEnsembleClassifier(MembersMixin, BaseEstimator):
             )
         else:
             members = [_check_member(entry) for entry in self.members]
+
         rng = np.random.default_rng(self.random_state)
-        return [
-            member._replace(estimator=seeded_clone(member.estimator, rng)) for member in members
-        ]
+        seeded_members = []
+        for member in members:
+            estimator = seeded_clone(member.estimator, rng)
+            seeded_members.append(member._replace(estimator=estimator))
+        return seeded_members
 
     def _member_weights(self) -> Floats:
         """Return the weights of the members, (M,), summing to 1."""
