@@ -95,7 +95,8 @@ class Network:
     def layers(self, flat: Floats) -> list[Layer]:
         """View a flat buffer as layers; the last one holds the heads.
 
-        The buffer holds the parameters or their gradient.
+        The buffer holds the parameters or their gradient: the weight of the first layer, its bias,
+        the weight of the second layer, and so on.
         """
         layers = []
         start = 0
@@ -116,18 +117,22 @@ class Network:
         """
         *backbone, head_layer = self.layers(self.params)
         for layer in backbone:
-            bound = 1 / sqrt(len(layer.weight))
-            for numbers in layer:  # the weights, then the biases
+            fan_in = len(layer.weight)
+            bound = 1 / sqrt(fan_in)
+            for numbers in layer:  # the weights (n_in, n_out), then the biases (n_out,)
                 numbers[:] = rng.uniform(-bound, bound, numbers.shape)
 
+        fan_in = len(head_layer.weight)
+        bound = 1 / sqrt(fan_in)
         n_first = (1 + _FIRST_HEADS) * self.n_classes  # outputs of the first heads
-        bound = 1 / sqrt(len(head_layer.weight))
         for numbers in head_layer:
-            first = rng.uniform(-bound, bound, (*numbers.shape[:-1], n_first))
-            further_rng = np.random.default_rng(first.ravel().view(np.uint64))
+            *n_inputs, n_outputs = numbers.shape
+            first = rng.uniform(-bound, bound, (*n_inputs, n_first))
+            seed_of_further = first.ravel().view(np.uint64)
+            further_rng = np.random.default_rng(seed_of_further)
             # All outputs are drawn by the other generator, and then the first ones replaced.
             numbers[:] = further_rng.uniform(-bound, bound, numbers.shape)
-            n_kept = min(n_first, numbers.shape[-1])
+            n_kept = min(n_first, n_outputs)
             numbers[..., :n_kept] = first[..., :n_kept]
 
     def reorder_classes(self, order: Ints) -> None:
@@ -156,15 +161,7 @@ class Network:
         outputs = slice(chosen_heads.start * self.n_classes, chosen_heads.stop * self.n_classes)
         chosen_outputs = Layer(head_layer.weight[:, outputs], head_layer.bias[outputs])
 
-        # The rows are padded with zeros to fill matrices of 128 rows. Each row becomes a column of
-        # its matrix, so that the rows of one output stand side by side in memory.
-        n_rows = len(X)
-        n_matrices = ceil(n_rows / _MATRIX_ROWS)
-        padded = np.zeros((n_matrices * _MATRIX_ROWS, self.n_features), self.params.dtype)
-        padded[:n_rows] = X
-        matrices = padded.reshape(n_matrices, _MATRIX_ROWS, self.n_features)
-        values = np.ascontiguousarray(matrices.transpose(0, 2, 1))  # (matrices, d, 128)
-
+        values = _columns_of_matrices(X.astype(self.params.dtype, copy=False))
         for layer in backbone:
             values = _apply_to_columns(layer, values)  # (matrices, h, 128)
             np.maximum(values, 0.0, out=values)
@@ -172,7 +169,21 @@ class Network:
 
         # The rows of all matrices are put side by side again, and the padding is cut off.
         by_output = values.transpose(1, 0, 2).reshape(len(chosen_heads), self.n_classes, -1)
+        n_rows = len(X)
         return by_output[..., :n_rows].transpose(2, 0, 1)  # (n, heads, C)
+
+
+def _columns_of_matrices(X: Floats) -> Floats:
+    """Cut rows (n, d) into matrices of 128 rows, each row a column: (matrices, d, 128).
+
+    So the rows of one output stand side by side in memory. The last matrix is filled up with zeros.
+    """
+    n_rows, n_features = X.shape
+    n_matrices = ceil(n_rows / _MATRIX_ROWS)
+    padded = np.zeros((n_matrices * _MATRIX_ROWS, n_features), X.dtype)
+    padded[:n_rows] = X
+    matrices = padded.reshape(n_matrices, _MATRIX_ROWS, n_features)
+    return np.ascontiguousarray(matrices.transpose(0, 2, 1))
 
 
 def _apply_to_columns(layer: Layer, values: Floats) -> Floats:
