@@ -434,17 +434,21 @@ def _infimum(p: Floats, v: Floats, is_predicted: Mask, start: Indices) -> Floats
     start : array of shape (T,)
         For each threshold, the position of the first vote that reaches it.
     """
-    kappa = (p * v)[is_predicted].sum()
-    value = _prefix_sums(p)  # (m + 1,); S0 is a difference of two of them
-    weight = _prefix_sums(p * v)  # (m + 1,); S1 is a difference of two of them
+    weights = p * v
+    kappa = weights[is_predicted].sum()
+    value = _prefix_sums(p)  # (m + 1,) of the first 0, 1, ..., m rows
+    weight = _prefix_sums(weights)  # (m + 1,)
 
     # The rows from ``start`` to just before ``end`` fit into the knapsack as a whole.
-    end = np.searchsorted(weight, weight[start] + kappa, side="right") - 1  # (T,) in start..m
-    capacity_left = np.maximum(0.0, kappa - (weight[end] - weight[start]))
-    # The vote of the row at ``end``, or 1 for the last item. A row that does not fit into the
-    # capacity left has a positive weight, so g > 0.
+    most_weight = weight[start] + kappa
+    end = np.searchsorted(weight, most_weight, side="right") - 1  # (T,) in start..m
+    value_of_whole_rows = value[end] - value[start]  # S0
+    weight_of_whole_rows = weight[end] - weight[start]  # S1
+
+    # The capacity left goes to a part of the row at ``end``, or of the last item, whose vote is 1.
+    # A row that does not fit into it has a positive weight, so g > 0.
+    capacity_left = np.maximum(0.0, kappa - weight_of_whole_rows)
     g = np.append(v, 1.0)[end]
-    value_of_whole_rows = value[end] - value[start]
     return value_of_whole_rows + capacity_left / g
 
 
