@@ -615,8 +615,9 @@ class _TrainingData(NamedTuple):
     prior: ClassPrior  # of all rows, even if only some take part
 
     def subset(self, rows: Ints) -> _TrainingData:
-        """Keep some of the rows, in the order given."""
-        if len(rows) == len(self.labels.codes):
+        """Keep some of the rows, given by their sorted numbers."""
+        is_everything = len(rows) == len(self.labels.codes)
+        if is_everything:
             return self
         sample_weight = self.sample_weight
         if sample_weight is not None:
@@ -670,7 +671,7 @@ def _spread(values: Array, rows: Ints, n_rows: int, fill: float) -> Array:
 
 
 def _decide(policy: Policy, view: Round) -> Decision:
-    """Ask a policy which rows of the pool to accept; refuse an answer that does not say it."""
+    """Ask a policy which rows of the pool to accept; refuse an answer that is no mask of them."""
     answer = policy.accept(view)
     if isinstance(answer, tuple):
         decision = Decision(*answer)
