@@ -51,9 +51,8 @@ class Trees:
     @classmethod
     def of(cls, trees: list[Nodes]) -> Trees:
         """Put trees one after another, and clear the fields that a leaf does not need."""
-        feature, threshold, left, right, missing_left, value = map(
-            np.concatenate, zip(*trees, strict=True)
-        )
+        parts_of_fields = zip(*trees, strict=True)  # for each field, its values in every tree
+        feature, threshold, left, right, missing_left, value = map(np.concatenate, parts_of_fields)
         is_leaf = feature < 0
         # Boosting numbers its nodes without a sign.
         left = left.astype(np.int32)
@@ -242,7 +241,7 @@ class PlainBoosting(_PlainTrees):
         """Sum the leaf values, (n,) for two classes and otherwise (n, C)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
-        K = len(self.baseline_)
+        K = len(self.baseline_)  # 1 for two classes, otherwise C
         # Column by column in memory, as a tree adds to one column.
         total = np.empty((len(X), K), order="F")
         total[:] = self.baseline_
