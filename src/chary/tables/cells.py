@@ -248,22 +248,32 @@ def likely_codes(
     codes = []
     # Codes may stand at either end: the smallest values come first, then the largest.
     for counts_from_end in (counts, counts.reverse()):
-        n_codes = _n_leading_codes(counts_from_end["value"].to_list())
-        code_counts = counts_from_end.head(n_codes)
-        are_frequent = (code_counts["count"] >= fewest_cells).all()
-        if n_codes == 0:
+        n_far = _n_leading_codes(counts_from_end["value"].to_list())
+        if n_far:
+            code_counts = counts_from_end.head(n_far)
+            are_frequent = (code_counts["count"] >= fewest_cells).all()
+            if not are_frequent:
+                code_counts = code_counts.clear()
+        else:
             code_counts = _spikes(counts_from_end, spike_ratio, max(fewest_cells, spike_cells))
-        elif not are_frequent:
-            continue
         for code, n_cells in code_counts.iter_rows():
             codes.append((f"{code:.0f}", n_cells))
     return codes
 
 
 def _spikes(counts: pl.DataFrame, ratio: float, fewest_cells: float) -> pl.DataFrame:
-    """Keep codes of two digits or more that are in many more cells than the values next to them.
+    """Find codes at an end of the values that have many more cells than the values next to them.
 
-    ``counts`` has the distinct values, which ascend or descend, and the number of cells of each.
+    A code of one digit is no spike: 9 beside 1 to 8 is a value like them.
+
+    Parameters
+    ----------
+    counts : DataFrame
+        The distinct values, which ascend or descend, and the number of cells of each.
+    ratio : float
+        A spike has at least this many times the cells of each of the values next to the codes.
+    fewest_cells : float
+        A spike has at least this many cells.
     """
     values = counts["value"].to_list()
     most_codes = min(_MOST_CODES, len(values) - _FEWEST_VALUES)
