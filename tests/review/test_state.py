@@ -113,6 +113,47 @@ def test_a_slip_is_counted_as_the_class_that_is_chosen(animals, enter):
     browser.wait()
 
 
+def test_codes_dates_and_the_row_of_the_names_are_chosen_where_they_are_mentioned(tmp_path, enter):
+    lines = ["Survey of 2024;;;", ";;;", "age;seen;mood;x"]
+    for i in range(200):
+        age = 99 if i % 8 == 0 else 18 + i % 70
+        lines.append(
+            f"{age};{1 + i % 12:02d}/{1 + i % 9:02d}/2024;{['good', 'bad', ''][i % 3]};{i}"
+        )
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join(lines))
+    bench = begin([str(path)], ReviewOptions(target="mood", learner="linear"))
+    browser = enter(bench)
+    bench.learn()
+    browser.wait()
+
+    def readings(page):
+        columns = {column["name"]: column["readings"] for column in page["columns"]}
+        return [(one["value"], one["chosen"]) for name in ("age", "seen") for one in columns[name]]
+
+    page = browser.get("/api/start")
+    assert page["header_row"] == 3
+    assert readings(page) == [("99", False), ("month-first", False)]
+    browser.post("/api/reading", column="age", option="missing", value="99", chosen=True)
+    browser.post("/api/reading", column="seen", option="dates", value="month-first", chosen=True)
+    browser.wait()
+    assert readings(browser.get("/api/start")) == [("99", True), ("month-first", True)]
+    command = browser.get("/api/result")["command"]
+    assert "--missing age=99 --dates seen=month-first" in command
+    browser.post("/api/reading", column="age", option="missing", value="99", chosen=False)
+    assert bench.options.missing == ()
+    for column, option in (("agee", "missing"), ("age", "drop"), ("age", ["dates"])):
+        body = {"column": column, "option": option, "value": "99", "chosen": True}
+        assert browser.post("/api/reading", 400, **body)["error"].endswith(".")
+
+    # The target stands in row 3 alone: another row is refused, and the page stays as it was.
+    assert "has no column 'mood'" in browser.post("/api/header", 400, row=4)["error"]
+    assert browser.get("/api/start")["header_row"] == 3
+    assert browser.post("/api/header", row=3)["header_row"] == 3
+    assert bench.options.header_row == 3
+    browser.wait()
+
+
 def test_columns_are_taken_for_what_is_said(bench, browser):
     browser.post("/api/kind", column="size", kind="category")
     assert bench.options.categorical == ("size",)

@@ -28,8 +28,10 @@ from chary.review.result_page import output_file, result_page, write
 from chary.review.review_page import check, review_page
 from chary.review.safety import REPORT_POLICY, Safety
 from chary.review.start_page import (
+    choose_header_row,
     choose_kind,
     choose_labels,
+    choose_reading,
     choose_same,
     overview,
     relearn,
@@ -65,6 +67,8 @@ WRITES: dict[str, Page] = {
     "/api/kind": choose_kind,
     "/api/labels": choose_labels,
     "/api/same": choose_same,
+    "/api/reading": choose_reading,
+    "/api/header": choose_header_row,
     "/api/audit/draw": draw_more,
     "/api/audit": answer,
     "/api/accept": accept,
@@ -73,11 +77,18 @@ WRITES: dict[str, Page] = {
     "/api/write": write,
 }
 # The only addresses until the labels are chosen.
-_WHILE_CHOOSING = ("/", "/api/state", "/api/start", "/api/labels")
+_WHILE_CHOOSING = ("/", "/api/state", "/api/start", "/api/labels", "/api/header")
 # Addresses that a job does not have.
 _NOT_FOR = {
     LABEL: ("/api/labels",),
-    JUDGE: ("/api/labels", "/review", "/api/review", "/api/kind", "/api/same"),
+    JUDGE: (
+        "/api/labels",
+        "/review",
+        "/api/review",
+        "/api/kind",
+        "/api/same",
+        "/api/reading",
+    ),
 }
 _ASSETS = {
     "/assets/review.js": "text/javascript; charset=utf-8",

@@ -15,7 +15,10 @@ KINDS = {
     "leave out": "drop",
 }
 # The place on the pages where each parameter is chosen, as an error names it.
-PLACES = {"error": "the error on the page Truth"}
+PLACES = {
+    "error": "the error on the page Truth",
+    "header_row": "the row of the column names on the page Start",
+}
 PLACES |= {name: f"the kind “{kind}” on the page Start" for kind, name in KINDS.items()}
 
 

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from chary._words import counted, shown
 from chary.labelling import DEFAULTS
+from chary.options import ReviewOptions
 from chary.report import ColumnSummary, DiagnosedSummary, as_data
 from chary.review.audit_page import AuditProgress, DrawPlan, plan_draw, progress_of
 from chary.review.background import Work
 from chary.review.errors import KINDS
 from chary.review.jobs import CHOOSE, JUDGE, LABEL, ChooseJob, ColumnChoice
-from chary.review.workbench import Body, Query, Workbench, kinds_of
-from chary.tables import MAX_CLASSES, TableError, Value, likely_slips
+from chary.review.row_to_label import whole_number
+from chary.review.workbench import READINGS, Body, Query, Workbench, kinds_of
+from chary.tables import (
+    MAX_CLASSES,
+    TableError,
+    Value,
+    codes_in,
+    header_row_in,
+    likely_slips,
+    other_orders_in,
+)
+
+
+class Reading(TypedDict):
+    """How cells of a column may be read: a code that means "missing", or an order of dates."""
+
+    option: str  # "missing" or "dates"
+    value: str
+    words: str
+    chosen: bool
 
 
 class ColumnRow(ColumnSummary):
     """A column, how it was read, and what can be chosen."""
 
     examples: list[str]
+    readings: list[Reading]  # empty if its cells leave nothing open
     chosen: str | None  # one of ``KINDS``
 
 
@@ -37,6 +58,7 @@ class StartPage(TypedDict):
     kinds: list[str]
     values: list[Value]  # each as a dict
     slips: list[SlipRow]
+    header_row: int | None  # of the column names; None: the first row
     rows: int
     labelled: int
     notes: list[str]
@@ -52,6 +74,7 @@ class ChoosePage(TypedDict):
     task: str
     values: list[Value]  # each as a dict
     more: int  # values beyond those shown
+    header_row: int | None  # of the column names; None: the first row
     rows: int
     notes: list[str]
 
@@ -86,6 +109,7 @@ def start_page(bench: Workbench, query: Query) -> StartPage | ChoosePage:
         "kinds": list(KINDS),
         "values": as_data(job.values),
         "slips": _slips(bench),
+        "header_row": job.options.header_row or header_row_in(job.table.notes),
         "rows": job.table.frame.height,
         "labelled": sum(value.rows for value in job.values if value.is_label),
         "notes": [*job.table.notes, *job.notes],
@@ -107,6 +131,7 @@ def _choose_page(job: ChooseJob, target: str) -> ChoosePage:
         "task": JUDGE if options.labels else LABEL,
         "values": as_data(values[:MAX_CLASSES]),
         "more": len(values[MAX_CLASSES:]),
+        "header_row": options.header_row or header_row_in(job.table.notes),
         "rows": job.table.frame.height,
         "notes": list(job.table.notes),
     }
@@ -115,6 +140,23 @@ def _choose_page(job: ChooseJob, target: str) -> ChoosePage:
 def choose_kind(bench: Workbench, body: Body) -> StartPage | ChoosePage:
     """Choose what a column holds; learning begins anew."""
     bench.choose_kind(body.get("column"), body.get("kind"))
+    return start_page(bench, {})
+
+
+def choose_reading(bench: Workbench, body: Body) -> StartPage | ChoosePage:
+    """Choose how cells of a column are read; learning begins anew."""
+    option = body.get("option")
+    value = body.get("value")
+    chosen = body.get("chosen")
+    if option not in READINGS or not isinstance(value, str) or not isinstance(chosen, bool):
+        raise TableError("The choice is not valid.")
+    bench.choose_reading(body.get("column"), option, value, chosen)
+    return start_page(bench, {})
+
+
+def choose_header_row(bench: Workbench, body: Body) -> StartPage | ChoosePage:
+    """Choose the row of the column names, and read the table again."""
+    bench.choose_header_row(whole_number(body.get("row")))
     return start_page(bench, {})
 
 
@@ -194,8 +236,37 @@ def _columns(bench: Workbench) -> list[ColumnRow]:
             "doubtful": False,
         }
         column = columns_read.get(name, unread)
-        rows.append({**column, "examples": examples, "chosen": chosen_kinds.get(name)})
+        readings = _readings(column, bench.options)
+        chosen_kind = chosen_kinds.get(name)
+        rows.append({**column, "examples": examples, "readings": readings, "chosen": chosen_kind})
     return rows
+
+
+def _readings(column: ColumnSummary, options: ReviewOptions) -> list[Reading]:
+    """List the readings of a column that were chosen, then those that its note asks about."""
+    words_of = {
+        "missing": "{} means that there is no answer",
+        "dates": "dates are written {}",
+    }
+    open_values = {
+        "missing": codes_in(column["note"]),
+        "dates": other_orders_in(column["note"]),
+    }
+    readings: list[Reading] = []
+    for option, words in words_of.items():
+        prefix = f"{column['name']}="
+        settings: Sequence[str] = getattr(options, option)
+        chosen = [text.removeprefix(prefix) for text in settings if text.startswith(prefix)]
+        for value in dict.fromkeys([*chosen, *open_values[option]]):
+            readings.append(
+                {
+                    "option": option,
+                    "value": value,
+                    "words": words.format(value.replace("-first", " first")),
+                    "chosen": value in chosen,
+                }
+            )
+    return readings
 
 
 # ------------------------------------------------------------ what every page shows

@@ -32,6 +32,8 @@ from chary.tables import (
     state_of,
 )
 
+# The options that say how cells of one column are read, as in "age=99".
+READINGS = ("missing", "dates")
 # An audit needs at least this many answers.
 FEWEST_ANSWERS = 2
 
@@ -47,6 +49,11 @@ def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
         raise TableError(
             "A page needs a table that it can read again; save standard input in a file first."
         )
+    return Workbench(_read_job(paths, options))
+
+
+def _read_job(paths: Sequence[str], options: ReviewOptions) -> Job:
+    """Read a table, and find out what there is to do with it."""
     source = open_source(list(paths), reserved=(), **options.reading)
     # Labels under test may be inside of records, as in the output of language models.
     if options.labels:
@@ -56,9 +63,9 @@ def begin(paths: Sequence[str], options: ReviewOptions) -> Workbench:
     for column in kinds_of(options):
         column_named(table, column)
     try:
-        return Workbench(job_of(table, options))
+        return job_of(table, options)
     except UndecidedError:  # a person decides on the page which values are labels
-        return Workbench(ChooseJob(table, options))
+        return ChooseJob(table, options)
 
 
 class Inputs(NamedTuple):
@@ -176,6 +183,25 @@ class Workbench:
             raise TableError(f"A column is one of {', '.join(KINDS)}, and not {shown(kind)}.")
         self.job.options = with_kind(self.options, column, kind)
         self.unaudited = None
+        self.learn()
+
+    def choose_reading(self, column: Any, option: str, value: str, chosen: bool) -> None:
+        """Choose how cells of a column are read, or take the choice back; learn again."""
+        if column not in self.job.columns:
+            raise TableError(f"The table has no column {shown(column)}.")
+        setting = f"{column}={value}"
+        settings = [text for text in getattr(self.options, option) if text != setting]
+        if chosen:
+            settings.append(setting)
+        changes: dict[str, Any] = {option: tuple(settings)}
+        self.job.options = replace(self.options, **changes)
+        self.unaudited = None
+        self.learn()
+
+    def choose_header_row(self, row: int) -> None:
+        """Choose the row of the column names, read the table again, and learn."""
+        options = replace(self.options, header_row=row)
+        self._start_job(_read_job(self.job.files, options))
         self.learn()
 
     def choose_error(self, error: float | None) -> None:

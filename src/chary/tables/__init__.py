@@ -23,12 +23,15 @@ from chary.tables.columns import (
     ColumnDefaults,
     Numbers,
     Texts,
+    codes_in,
     is_valid_column,
+    other_orders_in,
 )
 from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE
 from chary.tables.formats import GROUP_ROWS, appending, require_writable, write_table
 from chary.tables.formats.base import Batch
 from chary.tables.formats.files import state_of
+from chary.tables.formats.header import header_row_in
 from chary.tables.frames import aligned, alone, extended, from_dataframe, like
 from chary.tables.preparation import Feature, TablePreparation
 from chary.tables.sampling import sample_rows
@@ -121,6 +124,7 @@ __all__ = [
     "cell_words",
     "chosen_spellings",
     "class_of_slip",
+    "codes_in",
     "column_hint",
     "column_named",
     "extended",
@@ -132,6 +136,7 @@ __all__ = [
     "free_memory",
     "from_dataframe",
     "guarded",
+    "header_row_in",
     "in_blocks",
     "is_marker",
     "is_no_answer",
@@ -141,6 +146,7 @@ __all__ = [
     "likely_slips",
     "markers_of",
     "open_source",
+    "other_orders_in",
     "read_table",
     "read_target",
     "refuse_doubtful",

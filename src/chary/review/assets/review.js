@@ -436,6 +436,7 @@ async function startPage() {
     // Not while a person chooses: a list that is replaced closes.
     if (!$("slips").contains(document.activeElement)) showSlips(data);
     list($("notes"), notes);
+    showHeaderRow(data);
     // Not while a person chooses a kind in the table.
     if (!$("columns").contains(document.activeElement)) {
       $("columns").tBodies[0].replaceChildren(...columns.map(columnRow));
@@ -464,7 +465,7 @@ async function startPage() {
     $("go-on-link").replaceChildren(`${seen(next.words)} `, make("kbd", {}, "Enter"));
   };
 
-  const columnRow = ({ name, kind, used, note, doubtful, examples, chosen }) => {
+  const columnRow = ({ name, kind, used, note, doubtful, examples, readings, chosen }) => {
     const example = (text) => make("span", { class: "example", dir: "auto" }, seen(text, 80));
     const cells = make("td", {}, ...examples.filter((text) => text !== "").map(example));
     const head = make("th", { scope: "row", dir: "auto" }, seen(name, 120));
@@ -482,8 +483,22 @@ async function startPage() {
       }, $("columns-error"));
     });
     const prefix = `${used ? "" : "left out: "}${doubtful ? "please check: " : ""}`;
-    const remark = make("td", { class: doubtful ? "doubtful" : null }, `${prefix}${seen(note, 300)}`);
+    const ticks = readings.map((reading) => readingTick(name, reading));
+    const remark = make("td", { class: doubtful ? "doubtful" : null }, `${prefix}${seen(note, 300)}`, ...ticks);
     return make("tr", { class: used ? null : "soft" }, head, make("td", {}, select), cells, remark);
+  };
+
+  // A tick for what the note asks about: a code that means "missing", or another order of dates.
+  const readingTick = (column, { option, value, words, chosen }) => {
+    const tick = make("input", { type: "checkbox", checked: chosen });
+    tick.addEventListener("change", () => {
+      tick.blur();
+      attempt(async () => {
+        render(await ask("/api/reading", { column, option, value, chosen: tick.checked }));
+        watch();
+      }, $("columns-error"));
+    });
+    return make("label", { class: "choice" }, tick, make("span", {}, seen(words, 80)));
   };
 
   const showSlips = ({ slips, values }) => {
@@ -522,6 +537,18 @@ async function startPage() {
   render(await ask("/api/start"));
 }
 
+/** If the column names are not in the first row, a choice of another row, after which the page is read again. */
+function showHeaderRow({ header_row: row }) {
+  show($("header"), row !== null);
+  if (row === null || $("header").contains(document.activeElement)) return;
+  const rows = Array.from({ length: Math.max(12, row) }, (_, place) => place + 1);
+  $("header-row").replaceChildren(...rows.map((n) => make("option", { value: n, selected: n === row }, `row ${n}`)));
+  $("header-row").onchange = () => attempt(async () => {
+    await ask("/api/header", { row: Number($("header-row").value) });
+    location.reload();
+  }, $("header-error"));
+}
+
 /** The values of a column that holds labels; with `onTick` each has a tick that says whether it is one. */
 function showValues(place, values, onTick) {
   const most = Math.max(1, ...values.map(({ rows }) => rows));
@@ -553,6 +580,7 @@ async function choosePage() {
     const { rows, columns, target, values, more } = data;
     say($("read"), `${many(rows, "row")}, ${many(columns.length, "column")}.`);
     list($("notes"), data.notes);
+    showHeaderRow(data);
     $("targets").replaceChildren(...columns.map(columnChoice));
     show($("values-part"), Boolean(target));
     showValues($("values"), values, showTask);

@@ -18,11 +18,11 @@ from chary.tables.columns.categories import (
     find_constant,
     find_identifier,
 )
-from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay
+from chary.tables.columns.dates import WRITTEN, Dates, TimesOfDay, other_orders_in
 from chary.tables.columns.defaults import COLUMN_DEFAULTS, ColumnDefaults, Hints
 from chary.tables.columns.embeddings import Embeddings
 from chary.tables.columns.kind import DROPPED, IDENTIFIER, UNUSED_TEXT, Column, Kind, unified
-from chary.tables.columns.numbers import Booleans, Numbers, why_no_numbers
+from chary.tables.columns.numbers import Booleans, Numbers, codes_in, why_no_numbers
 from chary.tables.columns.texts import Texts
 from chary.tables.table import MAX_COLUMNS, TableError, can_be_text
 
@@ -34,9 +34,11 @@ __all__ = [
     "ColumnDefaults",
     "Numbers",
     "Texts",
+    "codes_in",
     "find_column",
     "is_valid_column",
     "kind_of",
+    "other_orders_in",
 ]
 
 # A column is of the first of these kinds that recognises it.

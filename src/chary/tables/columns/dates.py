@@ -254,6 +254,16 @@ def _find_written(filled: pl.Series, hints: Hints) -> Column | None:
     )
 
 
+def other_orders_in(note: str) -> list[str]:
+    """Read from the note of a column how else its dates may be written.
+
+    >>> other_orders_in("read as day first; if not, --dates month-first")
+    ['month-first']
+    """
+    _, _, alternatives = note.partition(f"{flag_of('dates')} ")
+    return [order for order in WRITTEN if order in alternatives]
+
+
 def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
     """Count the dates in each order in which nearly all cells can be read."""
     sample = _plain(sample_cells(filled, SMALL_SAMPLE))

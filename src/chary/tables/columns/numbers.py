@@ -217,6 +217,15 @@ def _doubts(
     return doubts
 
 
+def codes_in(note: str) -> list[str]:
+    """Read the likely codes for missing values from the note of a column.
+
+    >>> codes_in("in kg, -9 in 1,204 cells may mean missing, 99 in 8 cells may mean missing")
+    ['-9', '99']
+    """
+    return re.findall(rf"(-?\d+) in [\d,]+ cells {CODE_WORDS}", note)
+
+
 # ---------------------------------------------------------------- yes and no
 
 _OPPOSITE = {"true": "false", "yes": "no", "y": "n", "t": "f"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from statistics import mode
 from typing import NamedTuple
 
@@ -25,6 +27,19 @@ class Header(NamedTuple):
     names: list[str]
     row: int  # of the names, from 0: cells begin below it
     notes: tuple[str, ...]
+
+
+def header_row_in(notes: Sequence[str]) -> int | None:
+    """Read from the notes on a table in which row the column names were found; None: the first.
+
+    >>> header_row_in(["The column names of a.csv were found in row 3; if not, pass --header-row."])
+    3
+    """
+    for note in notes:
+        match = re.search(r" were found in row (\d+); if not", note)
+        if match is not None:
+            return int(match[1])
+    return None
 
 
 def find_header(rows: Rows, header_row: int | None, name: str) -> Header | None:
