@@ -151,8 +151,8 @@ def _batches(
 def _header_first(data: bytes, reading: Reading, name: str) -> tuple[bytes, _Head]:
     """Make the column names the first record of a file's beginning.
 
-    The lines above the column names are cut off. The names are written again if some of them had to
-    be invented; otherwise they are as they were.
+    If there are lines above the column names, these are cut off, and the names are written again.
+    They are also written again if some had to be invented. Any other beginning is left as it is.
 
     Returns
     -------
