@@ -398,14 +398,20 @@ def balanced_score(scores: dict[Any, Score], n_classes: int) -> tuple[float, flo
         return None
     if any(class_score.n < MIN_PER_CLASS for class_score in scores.values()):
         return None
-    all_scores = list(scores.values())
-    recalls = np.array([class_score.share for class_score in all_scores])  # (C,) p_c
-    lows = np.array([class_score.low for class_score in all_scores])  # (C,) l_c
-    highs = np.array([class_score.high for class_score in all_scores])  # (C,) u_c
+    recalls_with_limits = [
+        (class_score.share, class_score.low, class_score.high) for class_score in scores.values()
+    ]
+    table = np.array(recalls_with_limits)  # (C, 3)
+    recalls = table[:, 0]  # p_c
+    lows = table[:, 1]  # l_c
+    highs = table[:, 2]  # u_c
+
     mean = float(recalls.mean())
-    below = float(np.linalg.norm(recalls - lows)) / len(recalls)
-    above = float(np.linalg.norm(highs - recalls)) / len(recalls)
-    return mean, max(0.0, mean - below), min(1.0, mean + above)
+    distance_below = float(np.linalg.norm(recalls - lows)) / len(scores)
+    distance_above = float(np.linalg.norm(highs - recalls)) / len(scores)
+    low = max(0.0, mean - distance_below)
+    high = min(1.0, mean + distance_above)
+    return mean, low, high
 
 
 class Slice(NamedTuple):
