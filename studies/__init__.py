@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 
+from studies.ablations import ABLATIONS
 from studies.audits import AUDIT
 from studies.collection import COLLECTION, TableFacts, labelled_rows
 from studies.figures import draw
@@ -47,7 +48,7 @@ __all__ = [
     "write_report",
 ]
 
-_OF_TABLES = (TABLES, TABLES_PAPER, REAL_TABLES)
+_OF_TABLES = (TABLES, TABLES_PAPER, ABLATIONS, REAL_TABLES)
 _ALL = (*PAPER, PEERS, *PRIORS, AUDIT, ORDERINGS, *_OF_TABLES)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.

@@ -150,6 +150,20 @@ def lean(defaults):
     return None if leaning is None else leaning.amount
 
 
+def clearly_worse(defaults):
+    """Let the commonest class be right in 11 or 10 of 16 labels, and the mixture in the others."""
+    outcomes = []
+    for n_commonest in (11, 10):
+        codes = np.repeat([0, 1], [n_commonest, 16 - n_commonest])
+        logits = np.tile([0.0, 1.0], (16, 1, 1))
+        held = OutOfFold(
+            codes, [(SimpleNamespace(weights_=np.ones(1)), np.arange(16))], codes, logits
+        )
+        leaning = lean_to_commonest_class(held, partly(codes, 16), defaults)
+        outcomes.append(leaning is not None)
+    return outcomes
+
+
 def collapses(defaults):
     """Make predictions nearer and nearer to the class shares of the labels: 50, 25, 25 percent."""
     given = np.repeat([0, 1, 2, -1], [50, 25, 25, 30_000])
@@ -442,6 +456,7 @@ PINNED = {
     "max_weight_change": (member_weights, 0.2),
     "logit_scales": (member_weights, (1.0,)),
     "lean": (lean, 1.5),
+    "lean_p": (clearly_worse, 0.1),
     "collapse_distance": (collapses, 0.39),
     "collapse_entropy": (narrower_by_entropy, 0.85),
     "collapse_rows": (collapses, 10_000),
@@ -524,6 +539,7 @@ NUMBERS = {
     "max_weight_change": 1.0,
     "logit_scales": (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0),
     "lean": 2.0,
+    "lean_p": 0.2,
     "too_easy_loss": 0.1,
     "collapse_distance": 0.4,
     "collapse_entropy": 0.9,
@@ -592,6 +608,7 @@ OUTCOMES = {
     many_labels: [False, True],
     member_weights: [0.447, 0.492, 0.061],
     lean: 2.0,
+    clearly_worse: [True, False],
     collapses: [(True, [20_000]), (False, [20_000]), (True, [20_000]), (True, [20_000])],
     narrower_by_entropy: True,
     too_easy: [True, True, False],
@@ -745,7 +762,7 @@ def test_an_unknown_rule_cannot_be_switched_off():
 
 
 def test_a_fit_names_the_rules_that_acted_and_without_them_the_mixture_has_its_own_weights():
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(4)
     X = rng.normal(size=(300, 4))
     labels = partly((rng.random(300) < 0.3).astype(int), 100)  # nothing can be learned
     fitted = fit_learner(X, labels, diagnosis(MILD))

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
+from scipy.stats import binomtest
 from sklearn.metrics import log_loss
 
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import prepare
 from chary.labelling.rules import (
     OutOfFold,
+    lean_to_commonest_class,
     leave_out_useless_texts,
     rows_to_hold_out,
     weigh_members,
@@ -61,6 +63,37 @@ def test_a_members_weight_falls_by_its_log_loss_at_the_scale_that_suits_it_best(
     np.testing.assert_allclose(weighing.weights, own * factors / (own @ factors))
     assert list(weighing.figures) == ["loss_0", "loss_1", "loss_2", "loss_3"]
     np.testing.assert_allclose(list(weighing.figures.values()), losses)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), signal=st.floats(0, 1))
+def test_the_mixture_leans_if_the_commonest_class_is_better_by_an_exact_one_sided_test(
+    seed, n, signal
+):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.zeros(n, int), rng.integers(0, 2, n)])
+    logits = rng.normal(size=(2 * n, 1, 2)) + signal * np.eye(2)[codes][:, None]
+    models = [(SimpleNamespace(weights_=np.ones(1)), np.arange(2 * n))]
+    held = OutOfFold(np.arange(2 * n), models, codes, logits)
+    labels = Labels(np.array(["a", "b"]), codes, codes >= 0)
+
+    is_right = logits[:, 0].argmax(axis=1) == codes
+    is_commonest = codes == np.bincount(codes).argmax()
+    n_won = int((is_commonest & ~is_right).sum())
+    n_lost = int((is_right & ~is_commonest).sum())
+    p_value = 1.0
+    if n_won + n_lost:
+        p_value = binomtest(n_won, n_won + n_lost, alternative="greater").pvalue
+    leaning = lean_to_commonest_class(held, labels)
+    assert (leaning is not None) == (p_value < 0.2)
+    if leaning is not None:
+        assert leaning.amount == 2
+        assert leaning.figures == pytest.approx(
+            {
+                "right": is_right.mean(),
+                "right_by_commonest": is_commonest.mean(),
+                "p_value": p_value,
+            }
+        )
 
 
 def test_numbers_that_no_decision_shows_are_as_they_were():

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, logsumexp
+from scipy.stats import binom
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -370,17 +371,35 @@ def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> Memb
 def lean_to_commonest_class(
     out_of_fold: OutOfFold, labels: Labels, defaults: Defaults = DEFAULTS
 ) -> Lean | None:
-    """Lean towards the commonest class if always naming it is right more often."""
+    r"""Lean towards the commonest class if always naming it is clearly right more often.
+
+    McNemar's exact test, one-sided: of the held-out labels that one of the two has right, and the
+    other wrong, the commonest class has :math:`b` right and the mixture :math:`a`. If both were
+    equally good, the commonest class would have :math:`b` or more right with probability
+
+    .. math::
+        p = 2^{-(a + b)} \sum_{k=b}^{a+b} \binom{a+b}{k}.
+
+    The mixture leans if p is below ``lean_p``.
+    """
     rule = "lean_to_commonest_class"
     if not defaults.is_on(rule) or not out_of_fold.fold_models:
         return None
     predicted_codes = out_of_fold.scores.argmax(axis=1)  # (k,)
     commonest_code = labels.class_counts.argmax()
-    right = float(np.mean(predicted_codes == out_of_fold.codes))
-    right_by_commonest = float(np.mean(out_of_fold.codes == commonest_code))
-    if right >= right_by_commonest:
+    is_right = predicted_codes == out_of_fold.codes  # (k,)
+    is_commonest = out_of_fold.codes == commonest_code  # (k,)
+    n_only_commonest = np.sum(is_commonest & ~is_right)
+    n_only_one = np.sum(is_commonest != is_right)
+    # The probability of at least ``n_only_commonest`` heads in ``n_only_one`` throws of a coin.
+    p_value = float(binom.sf(n_only_commonest - 1, n_only_one, 0.5))
+    if p_value >= defaults.lean_p:
         return None
-    figures = {"right": right, "right_by_commonest": right_by_commonest}
+    figures = {
+        "right": float(is_right.mean()),
+        "right_by_commonest": float(is_commonest.mean()),
+        "p_value": p_value,
+    }
     return Lean(rule, figures, defaults.lean)
 
 
