@@ -180,6 +180,16 @@ def test_the_figures_of_page_one_are_those_of_unseen_tables(words, method):
     assert re.findall(r"\d+\.\d", line) == expected
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_leads_on_page_one_are_those_on_unseen_tables(page):
+    stored = (ROOT / "benchmarks/results/unseen.txt").read_text()
+    row = re.search(r"chary - median rival +\+(.*)", stored)[1]
+    leads = re.split(r" +\+", row)
+    assert len(leads) == 3
+    words = " ".join(TEXTS[page].split())
+    assert [lead for lead in leads if lead not in words] == []
+
+
 def test_the_readme_and_the_guides_are_short():
     assert len(TEXTS["README.md"].splitlines()) <= 100
     guides = {
