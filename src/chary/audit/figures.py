@@ -20,21 +20,12 @@ from scipy.stats import binomtest
 
 from chary._arrays import Array, Mask
 from chary.audit.class_counts import Sample, class_count_interval
-from chary.audit.intervals import (
-    MOSTLY_RIGHT,
-    NEUTRAL,
-    at_least,
-    count_interval,
-    interval,
-    sequence,
-)
+from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, at_least, interval, sequence
+from chary.audit.paired import Outcome, paired_limits
 
 # The accuracy of a slice, and the recall of a class in a balanced accuracy, need at least this many
 # audited rows.
 MIN_PER_CLASS = 5
-# Of the risk of ``difference``, this part is spent on the number of rows on which exactly one of
-# the two labellings is right, and the rest on which of the two it is.
-_RISK_OF_COUNT = 0.2
 
 
 class Score(NamedTuple):
@@ -366,11 +357,12 @@ def class_scores(
         n_skipped_hits = int((skipped == label).sum())
         n_skipped_misses = skipped.size - n_skipped_hits
         low, _ = interval(n_recognised, n_rows + n_skipped_misses, level=level, prior=NEUTRAL)
+        one_sided = at_least(n_recognised, n_rows + n_skipped_misses, level=level)
 
         # The best case adds skipped rows of the class that were recognised.
         most_recognised = n_recognised + n_skipped_hits
         _, high = interval(most_recognised, n_rows + n_skipped_hits, level=level, prior=NEUTRAL)
-        scores[label] = Score(n_recognised, n_rows, low, high, level)
+        scores[label] = Score(n_recognised, n_rows, low, high, level, one_sided)
     return scores
 
 
@@ -619,7 +611,10 @@ class Difference(NamedTuple):
     low: float  #: lower limit of the difference on all rows
     high: float  #: upper limit of the difference on all rows
     level: float  #: of the interval
-    comparison: Comparison  #: the exact paired test of no difference
+    #: Of the exact test of no difference that the interval belongs to, so that the interval holds
+    #: 0 exactly if the test does not reject it at the same level.
+    p_value: float
+    comparison: Comparison  #: the rows on which exactly one is right
 
 
 def difference(
@@ -632,23 +627,11 @@ def difference(
 ) -> Difference:
     r"""Compute by how much one labelling is more accurate than another, on the same audit.
 
-    The interval holds at any size. Of the N rows of the table, let U be rows on which exactly one
-    of the two labellings is right, and q the share of these U rows on which it is the first. The
-    first is right alone on U q rows and the second on U (1 - q), so the difference of the
-    accuracies is
-
-    .. math:: \frac{U}{N} (2 q - 1).
-
-    U has an exact interval, which may fail with a fifth of the risk: its level is 1 - (1 - level) /
-    5. The drawn rows among these U are a random sample of them, so q has an exact interval, too,
-    with the other four fifths. Both hold together with probability ``level``; then the difference
-    lies between the least and the most that they allow.
-
-    On a skipped row, the first alone may be right, or the second alone, or neither. Each limit is
-    the worst over all these cases, so the interval holds whatever the skipped rows are. Limits of q
-    grow with the rows that the first has right. So for the lower limit it is enough to try 0, 1,
-    2, ... skipped rows on which the second alone is right, and neither on the rest; for the upper
-    limit, rows on which the first alone is right.
+    The interval and its test are those of ``paired_limits``; they hold at any size. On a skipped
+    row, the first alone may be right, or the second alone, or neither. Each limit is the worst over
+    all these cases, so the interval holds whatever the skipped rows are. For the lower limit it is
+    enough to try 0, 1, ... skipped rows on which the second alone is right, and for the upper limit
+    the first alone; the p-value is the largest of these cases.
 
     Parameters
     ----------
@@ -669,8 +652,8 @@ def difference(
     >>> first = [True] * 10 + [False] * 50
     >>> second = [False] * 10 + [True] * 2 + [False] * 48
     >>> gain = difference(first, second, population=5_000)
-    >>> round(gain.share, 3), round(gain.low, 3), round(gain.high, 3)
-    (0.133, 0.003, 0.336)
+    >>> round(gain.share, 3), round(gain.low, 3), round(gain.high, 3), round(gain.p_value, 3)
+    (0.133, 0.008, 0.247, 0.029)
     """
     comparison = compare(first_correct, second_correct, skipped=skipped)
     only_first = comparison.only_first
@@ -678,45 +661,17 @@ def difference(
     n = np.size(first_correct)
     low = 1.0
     high = -1.0
+    p_value = 0.0
     # Worst case: of the skipped rows, n_more are right by the second labelling alone (for the lower
     # limit) or by the first alone (for the upper one).
     for n_more in range(comparison.n_skipped + 1):
-        low_if, _ = _difference_limits(only_first, only_second + n_more, n, population, level)
-        _, high_if = _difference_limits(only_first + n_more, only_second, n, population, level)
-        low = min(low, low_if)
-        high = max(high, high_if)
-    return Difference((only_first - only_second) / n, low, high, level, comparison)
-
-
-def _difference_limits(
-    only_first: int, only_second: int, n: int, population: int, level: float
-) -> tuple[float, float]:
-    """Compute limits of (U / N) (2 q - 1), with U, N and q as in ``difference``.
-
-    Of n drawn rows, ``only_first`` are right by the first labelling alone, and ``only_second`` by
-    the second alone.
-    """
-    # Limits of U.
-    risk = 1 - level
-    n_different = only_first + only_second
-    level_of_u = 1 - _RISK_OF_COUNT * risk
-    fewest, most = count_interval(n_different, n, population, level_of_u)
-
-    # Limits of q. If U is known for sure, it is the size of the pool.
-    pool = fewest if fewest == most else None
-    low_q = 0.0
-    high_q = 1.0
-    if n_different > 0:
-        level_of_q = 1 - (1 - _RISK_OF_COUNT) * risk
-        low_q, high_q = interval(only_first, n_different, pool, level_of_q, prior=NEUTRAL)
-
-    # The larger U is, the farther from 0 is the difference. So the lower limit takes the largest U
-    # if it is negative, and the smallest if not; the upper limit conversely.
-    low = 2 * low_q - 1
-    high = 2 * high_q - 1
-    low *= most if low < 0 else fewest
-    high *= most if high > 0 else fewest
-    return low / population, high / population
+        if_second = paired_limits(Outcome(only_first, only_second + n_more, n, population), level)
+        if_first = paired_limits(Outcome(only_first + n_more, only_second, n, population), level)
+        low = min(low, if_second.low)
+        high = max(high, if_first.high)
+        p_value = max(p_value, if_second.p_value, if_first.p_value)
+    share = (only_first - only_second) / n
+    return Difference(share, low, high, level, p_value, comparison)
 
 
 def kappa(counts: ArrayLike) -> float | None:
