@@ -13,6 +13,7 @@ import polars as pl
 from chary.audit.drawing import draw
 from chary.audit.labels_under_test import LabelsUnderTest
 from chary.tables.cells import filled_cells
+from chary.tables.nested import field_names, shown_texts
 from chary.tables.source import Source
 from chary.tables.table import can_be_text, texts
 from chary.tables.target import folded
@@ -90,12 +91,19 @@ def hidden_columns(tested: LabelsUnderTest) -> tuple[list[str], list[str]]:
     ]
     candidates = [name for name in other_columns if name not in options.show]
 
-    # Names tell on their own that a labeller wrote a column.
-    revealing = {name for name in candidates if _is_named_after_labeller(name)}
-
-    # Names and cells are compared with each column under test.
     cells = _sample_rows(source, [*options.labels, *candidates])
     n_columns_with = Counter(word for name in other_columns for word in set(_words(name)))
+
+    # Names tell on their own that a labeller wrote a column, or a field of its records.
+    revealing = set()
+    for name in candidates:
+        names = [name, *field_names(cells[name].dtype)]
+        if any(_is_named_after_labeller(part) for part in names):
+            revealing.add(name)
+
+    # The cells are compared with each column under test.
+    nested = [name for name in candidates if cells[name].dtype.is_nested()]
+    cells = cells.with_columns(shown_texts(cells[name]) for name in nested)
     for judged in options.labels:
         all_labels = tested.of(cells[judged])
         labels = [label for label in all_labels if label is not None]

@@ -128,6 +128,7 @@ class DrawnSheet(NamedTuple):
     enlarged: bool  # whether the sheet existed and was enlarged
     hidden: tuple[str, ...] = ()  # columns left out because they give the labels under test away
     shown: tuple[str, ...] = ()  # columns that are on the sheet, if labels are to be judged
+    unreadable: tuple[str, ...] = ()  # columns left out because a person cannot read their cells
     copy: str | None = None  # path of the copy of a replaced sheet that held answers
 
 

@@ -21,6 +21,7 @@ from chary.audit.sheet import SKIPPED, read_sheet
 from chary.audit.table_cells import TableCells, as_texts
 from chary.tables.cells import label_texts
 from chary.tables.frames import from_dataframe
+from chary.tables.nested import can_be_shown
 from chary.tables.source import Source
 from chary.tables.table import TableError
 from chary.tables.target import markers_of
@@ -56,7 +57,7 @@ def columns_of_sheet(
     """List the columns of the table that a sheet shows.
 
     If an ``earlier`` sheet is enlarged, they are the columns that it shows. Otherwise they are all
-    columns that are neither hidden nor written by chary.
+    columns that can be shown and are neither hidden nor written by chary.
     """
     if earlier is not None:
         # A person may have edited the list on the sheet: a column may be named twice, or not be in
@@ -64,7 +65,16 @@ def columns_of_sheet(
         columns = [name for name in dict.fromkeys(earlier.shown) if name in source.names]
         if columns:
             return columns
-    return [name for name in source.names if name not in hidden and not name.startswith("chary_")]
+    return [
+        name
+        for name in source.names
+        if name not in hidden and not name.startswith("chary_") and is_readable(source, name)
+    ]
+
+
+def is_readable(source: Source, name: str) -> bool:
+    """Tell whether the cells of a column can be shown to a person."""
+    return can_be_shown(source.table.frame.schema[name])
 
 
 def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:

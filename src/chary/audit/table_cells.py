@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from chary.tables.nested import can_be_shown, shown_texts
 from chary.tables.sampling import sample_rows
 from chary.tables.source import Source
-from chary.tables.table import Table, can_be_text, texts
+from chary.tables.table import Table, can_be_text
 
 # This many rows are written as text at a time.
 _BLOCK = 50_000
@@ -91,7 +92,9 @@ class TableDigest:
 
     def add(self, frame: pl.DataFrame) -> None:
         """Add further rows."""
-        cells = as_texts(frame.select(pl.exclude(self._target)))
+        # Lists and records are left out: to write all of them out would take minutes.
+        flat = [name for name, dtype in frame.schema.items() if can_be_text(dtype)]
+        cells = as_texts(frame.select(flat).select(pl.exclude(self._target)))
         if not self._has_header:
             self._sha.update(json.dumps(cells.columns).encode())
             self._has_header = True
@@ -103,5 +106,5 @@ class TableDigest:
 
 
 def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
-    """Convert cells to text; leave out columns, such as nested ones, that cannot be text."""
-    return frame.select(texts(cells) for cells in frame if can_be_text(cells.dtype))
+    """Convert cells to text; leave out columns that cannot be shown."""
+    return frame.select(shown_texts(cells) for cells in frame if can_be_shown(cells.dtype))

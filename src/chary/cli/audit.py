@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from chary._files import is_on_this_machine
-from chary._words import listed, named_columns, percent, visible
+from chary._words import escaped, listed, named_columns, percent, visible
 from chary.cli import console
 from chary.options import DrawOptions, FillOptions, JudgeOptions, LabelOptions
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from chary.audit.origin import SheetOrigin
 
 # Keys of the actions, the same in the browser; the keys of classes are ``CLASS_KEYS``.
+# Of a cell in the terminal.
+_MOST_CHARACTERS = 3_000
 _UNDO = "u"
 _SKIP = "s"
 _NAME = "n"
@@ -106,6 +108,11 @@ def say_drawn(drawn: DrawnSheet, n_open: int, of_what: str, classes: list[str], 
         lines.append(
             "Not on the sheet, because its name or cells may give the label away: "
             f"{named_columns(drawn.hidden)}. Show it with --show COLUMN."
+        )
+    if drawn.unreadable:
+        lines.append(
+            "Not on the sheet, because bytes and Python objects cannot be shown: "
+            f"{named_columns(drawn.unreadable)}."
         )
     if drawn.shown:
         lines.append(
@@ -365,14 +372,20 @@ class Sheet:
             console.say(remark, "bold red")
 
     def _cells(self, place: int) -> list[str]:
-        """List the row's cells, a line for each."""
+        """List the row's cells; one of several lines, such as a conversation, is indented."""
         from chary.tables.cells import cell_words
 
         cells = self.filling.cells(place)
-        return [
-            f"{visible(name, 40)}: {visible(cell_words(cells[name]), 300)}"
-            for name in self.filling.fields
-        ]
+        lines = []
+        for name in self.filling.fields:
+            text = cell_words(cells[name])
+            shown = escaped(text[:_MOST_CHARACTERS].rstrip(), allowed="\n")
+            if len(text) > _MOST_CHARACTERS:
+                shown += f" ... ({len(text) - _MOST_CHARACTERS:,} more characters)"
+            if "\n" in shown:
+                shown = f"\n{shown}".replace("\n", "\n    ")
+            lines.append(f"{visible(name, 40)}: {shown}")
+        return lines
 
     def _keys(self) -> list[str]:
         """List the keys, a line for each class."""

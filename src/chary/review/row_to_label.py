@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from chary._words import shown
 from chary.audit import CLASS_KEYS, SKIPPED
 from chary.review.workbench import Query
-from chary.tables import TableError, cell_words, is_marker, is_no_answer
+from chary.tables import TableError, cell_words, is_marker, is_no_answer, turns_of
 
 # At most this many characters of a cell are shown.
 MOST_CHARACTERS = 10_000
@@ -25,6 +25,14 @@ class Field(TypedDict):
 
     name: str
     text: str
+    turns: list[Turn]  # of a conversation; empty for any other cell
+
+
+class Turn(TypedDict):
+    """What a speaker says in a conversation."""
+
+    speaker: str
+    text: str
 
 
 class ClassKey(TypedDict):
@@ -36,7 +44,12 @@ class ClassKey(TypedDict):
 
 def fields_of(cells: Mapping[str, Any], columns: Sequence[str]) -> list[Field]:
     """Show the cells of some columns, in their order."""
-    return [{"name": name, "text": text_of(cells[name])} for name in columns]
+    fields: list[Field] = []
+    for name in columns:
+        text = text_of(cells[name])
+        turns: list[Turn] = [{"speaker": speaker, "text": said} for speaker, said in turns_of(text)]
+        fields.append({"name": name, "text": text, "turns": turns})
+    return fields
 
 
 def text_of(value: Any, most: int = MOST_CHARACTERS) -> str:

@@ -33,6 +33,7 @@ from chary.tables.formats.base import Batch
 from chary.tables.formats.files import state_of
 from chary.tables.formats.header import header_row_in
 from chary.tables.frames import aligned, alone, extended, from_dataframe, like
+from chary.tables.nested import can_be_shown, field_names, shown_texts, turns_of
 from chary.tables.preparation import Feature, TablePreparation
 from chary.tables.sampling import sample_rows
 from chary.tables.source import (
@@ -77,7 +78,9 @@ from chary.tables.target import (
     is_marker,
     likely_slips,
     markers_of,
+    merge_slips,
     read_target,
+    refuse_decorated,
     refuse_doubtful,
     target_labels,
     target_values,
@@ -119,6 +122,7 @@ __all__ = [
     "appending",
     "as_typed",
     "blank_rows_note",
+    "can_be_shown",
     "can_be_text",
     "cell_texts",
     "cell_words",
@@ -128,6 +132,7 @@ __all__ = [
     "column_hint",
     "column_named",
     "extended",
+    "field_names",
     "filled_cells",
     "find_files",
     "flattened",
@@ -145,10 +150,12 @@ __all__ = [
     "like",
     "likely_slips",
     "markers_of",
+    "merge_slips",
     "open_source",
     "other_orders_in",
     "read_table",
     "read_target",
+    "refuse_decorated",
     "refuse_doubtful",
     "refuse_taken",
     "refuse_together",
@@ -157,6 +164,7 @@ __all__ = [
     "rows_that_count",
     "sample_rows",
     "shown_cells",
+    "shown_texts",
     "state_of",
     "table_without_cells",
     "target_labels",
@@ -164,5 +172,6 @@ __all__ = [
     "target_values",
     "texts",
     "total_bytes",
+    "turns_of",
     "write_table",
 ]

@@ -32,6 +32,17 @@ _MAY_BE_UNLABELED = frozenset(word.casefold() for word in (*_NOTHING, "-1", *_NO
 _NO_ANSWER = frozenset((*_NOTHING, "none", "-", "??", "???", "skip", "skipped", "unknown"))
 
 
+# How a language model says that it gives no label.
+_REFUSAL = re.compile(
+    r"(i('m| am)? |it is |it's )?(sorry\b|as an ai\b|(unable|not able|impossible|not possible) to "
+    r"|(cannot|can not|can['’]t|could not|couldn['’]t) (be )?"
+    r"(determine|classify|categori|decide|tell|say|assess|judge|label|answer|provide|assist|help)"
+    r"|(don['’]t|do not) know|not sure\b|unclear\b)"
+    r"|(not enough|insufficient|no|missing) (information|context|data)\b"
+    r"|error( code)?\s*[:\d]"
+)
+
+
 def missing_cells(cells: pl.Series) -> pl.Series:
     """Tell which cells of a feature hold nothing.
 
@@ -137,6 +148,8 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
 
     >>> doubtful_labels({"red": 5, "offen": 9}), doubtful_labels({"red": 5, "other": 3})
     (['offen'], [])
+    >>> doubtful_labels({"bug": 5, "I cannot determine the class.": 1, "cannot log in": 3})
+    ['I cannot determine the class.']
     >>> doubtful_labels({str(n): 4 for n in (*range(11), 98, 99)})
     ['98', '99']
     >>> doubtful_labels({"97": 4, "98": 3, "99": 8})
@@ -164,6 +177,7 @@ def doubtful_labels(counts: Mapping[str, int], codes: Sequence[str] = ()) -> lis
         text
         for text in counts
         if may_be_unlabeled(text)
+        or _REFUSAL.match(composed(text).strip().casefold())
         or text.strip().casefold() in code_texts
         or numbers.get(text) in code_numbers
         or text in among_words

@@ -21,6 +21,16 @@ MAX_CLASSES = 1000
 _FEW_CLASSES = 20
 # A sentence names at most this many values, or spellings of a class.
 _MAX_NAMED = 6
+# Most values for which a sentence offers to read them as another one.
+_MOST_SAME = 30
+# What stands around a label that a language model wrote: signs of Markdown, quotes, a full stop, or
+# words such as "Label:".
+_SIGNS_AROUND = r"[\s*_`\"'“”‘’(){}\[\].,;!]*"
+_DECORATION = re.compile(
+    rf"^{_SIGNS_AROUND}((the )?(final )?(label|answer|class|category)( is)?\s*:{_SIGNS_AROUND})?"
+    rf"|{_SIGNS_AROUND}$",
+    re.IGNORECASE,
+)
 
 
 class UndecidedError(TableError):
@@ -201,6 +211,39 @@ def refuse_doubtful(
     raise UndecidedError(
         f"Column {shown(target)} holds {values}; pass {no_label} if that means no label, "
         f"or {a_class} if that is a class."
+    )
+
+
+def refuse_decorated(
+    target: str,
+    counts: Mapping[str, int],
+    classes: Sequence[str] = (),
+    same: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse values such as ``**bug**`` or ``bug.`` beside ``bug``: a language model wrote them.
+
+    A value is accepted if it is one of the ``classes``, or named by ``same``.
+    """
+    plain = {folded(text): text for text in counts}
+    settled = {folded(text) for text in (*classes, *(same or {}))}
+    meant = {}
+    for text in counts:
+        bare = folded(_DECORATION.sub("", text))
+        if bare and bare != folded(text) and bare in plain and folded(text) not in settled:
+            meant[text] = plain[bare]
+    if not meant:
+        return
+    values = listed(
+        f"{shown(text)} in {counted(counts[text], 'row')}" for text in list(meant)[:_MAX_NAMED]
+    )
+    one_class = " ".join(
+        f"{Parameter('same', f'{text}={bare}')}" for text, bare in list(meant.items())[:_MOST_SAME]
+    )
+    own_classes = " ".join(f"{Parameter('classes', text)}" for text in list(meant)[:_MAX_NAMED])
+    raise TableError(
+        f"Column {shown(target)} holds {values}, which look like other values with signs around "
+        f"them; pass {one_class} if they mean the same, or {own_classes} if they are classes of "
+        "their own."
     )
 
 

@@ -233,12 +233,21 @@ function nextStep() {
 
 // ---- One row and the answers to it: the pages Audit and Review ---------------------------------------------------------
 
-function fieldOf({ name, text }) {
+function turnOf({ speaker, text }) {
+  const head = make("b", { dir: "auto" }, seen(speaker, 60));
+  return make("div", { class: "turn" }, head, make("p", { dir: "auto" }, seen(text)));
+}
+
+function fieldOf({ name, text, turns }) {
   let shape = "text";
   if (!text.trim()) shape = "empty";
   else if (text.length > 80 || text.includes("\n")) shape = "long";
   const head = make("dt", { dir: "auto" }, seen(name, 200));
   const cell = make("dd", { dir: "auto" }, shape === "empty" ? "empty" : seen(text));
+  if (turns.length) {
+    shape = "long turns";
+    cell.replaceChildren(...turns.map(turnOf));
+  }
   return make("div", { class: shape }, head, cell);
 }
 
