@@ -47,13 +47,16 @@ from chary.options import (
     GivenPath,
     JudgeOptions,
     LabelOptions,
+    requirement_of,
 )
 from chary.report import (
+    NOTEBOOK,
     DiagnosedSummary,
     Hints,
     JudgedSummary,
     LabelsSummary,
     Pace,
+    render_diagnosis,
     render_judged,
     render_page,
     show_diagnosis,
@@ -86,7 +89,6 @@ _DRAW_CALLS = (
     "result.draw('audit.csv'), fill in its column {}, then label again with audit='audit.csv'"
 )
 # The HTML around a result in a notebook.
-_NOTEBOOK_HTML = "<pre style='white-space: pre-wrap; line-height: 1.25'>{code}</pre>"
 
 
 def label(
@@ -272,10 +274,11 @@ def judge(
     level: float = 0.95,
     unlabeled: Texts | None = None,
     classes: Texts = (),
+    same: Mapping[str, str] | None = None,
     confidence: str | None = None,
     by: Texts = (),
     error: float | None = None,
-    require: float | None = None,
+    require: float | str | None = None,
     hide: Texts = (),
     annotator: GivenPath | Sequence[GivenPath] = (),
     delimiter: str | None = None,
@@ -298,16 +301,18 @@ def judge(
         pandas frame or with row numbers from 0.
     level : float, default=0.95
         The confidence level of the intervals.
-    unlabeled, classes : str or sequence of str
+    unlabeled, classes, same
         As in ``chary.label``.
     confidence : str, default=None
-        A column of numbers: the larger, the more certain the label.
+        A column of numbers, or of words such as low and high: the larger, the more certain the
+        label.
     by : str or sequence of str, default=()
         Columns; the accuracy is also given for each of their values.
     error : float, default=None
         The largest share of wrong labels among those to be accepted, such as 0.1.
-    require : float, default=None
-        The accuracy that the labels must have; ``summary["required"]`` says whether they do.
+    require : float or str, default=None
+        The accuracy that the labels must have, or a text as ``--require`` takes it, such as
+        ``"recall of fraud>=90%"``; ``summary["required"]`` says whether they do.
     hide : str or sequence of str, default=()
         Columns that the sheet did not show, if it does not say so.
     annotator : path or sequence of paths, default=()
@@ -325,7 +330,7 @@ def judge(
     >>> judged.summary["columns"][0]["accuracy"]["correct"], judged.summary["audited"]
     (34, 42)
     """
-    options = JudgeOptions.among(locals())
+    options = JudgeOptions.among({**locals(), "require": requirement_of(require)})
     source = flattened(_source(data, reserved=(), **options.reading))
     answers = aligned(audit, data, source.n_rows, "the truth")
     return Judged(data, judge_table(source, answers, options, level))
@@ -341,6 +346,7 @@ def draw_rows(
     discard_answers: bool = False,
     unlabeled: Texts | None = None,
     classes: Texts = (),
+    same: Mapping[str, str] | None = None,
     confidence: str | None = None,
     hide: Texts = (),
     show: Texts = (),
@@ -369,7 +375,7 @@ def draw_rows(
         Whether a new draw replaces an existing sheet; a sheet with answers is refused.
     discard_answers : bool, default=False
         Whether a new draw replaces even a sheet with answers; a copy of it is kept.
-    unlabeled, classes : str or sequence of str
+    unlabeled, classes, same
         As in ``chary.label``.
     confidence : str, default=None
         As in ``judge``.
@@ -603,24 +609,24 @@ def _notebook_bar() -> Iterator[Callable[[str], None]]:
 
 
 class _Shown:
-    """A result that shows itself at a prompt and in a notebook, as a command does in a terminal."""
+    """A result that shows itself: as in a terminal at a prompt, as its report in a notebook."""
 
     def _show(self, console: Console) -> None:
         """Write the result to a console."""
         raise NotImplementedError
 
-    def _recorded(self) -> Console:
-        """Write the result to a console that only records it."""
-        console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
-        self._show(console)
-        return console
+    def _view(self) -> str:
+        """Render the result for a notebook."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
-        lines = self._recorded().export_text().splitlines()
+        console = Console(file=StringIO(), width=100, record=True, force_jupyter=False)
+        self._show(console)
+        lines = console.export_text().splitlines()
         return "\n".join(line.rstrip() for line in lines).strip("\n")
 
     def _repr_html_(self) -> str:
-        return self._recorded().export_html(inline_styles=True, code_format=_NOTEBOOK_HTML)
+        return self._view()
 
 
 class _Reported(_Shown):
@@ -662,6 +668,9 @@ class Diagnosed(_Shown):
 
     def _show(self, console: Console) -> None:
         show_diagnosis(console, self.summary, Hints())
+
+    def _view(self) -> str:
+        return render_diagnosis(self.summary)
 
 
 class Result(_Reported):
@@ -830,6 +839,9 @@ class Result(_Reported):
     def _page(self) -> str:
         return render_page(self.summary, self._hints)
 
+    def _view(self) -> str:
+        return render_page(self.summary, self._hints, NOTEBOOK)
+
     @property
     def _hints(self) -> Hints:
         """The calls that do what the report suggests."""
@@ -938,6 +950,9 @@ class Judged(_Reported):
 
     def _page(self) -> str:
         return render_judged(self.summary)
+
+    def _view(self) -> str:
+        return render_judged(self.summary, layout=NOTEBOOK)
 
     def _show(self, console: Console) -> None:
         show_judged(console, self.summary, Hints())

@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypedDict
+from typing import Any, ClassVar, NamedTuple, Self, TypedDict
 
 from chary._files import is_on_this_machine
 from chary._words import command_line, listed
@@ -92,23 +92,55 @@ def _write_share(share: float) -> str:
     return f"{100 * share:.10g}%"
 
 
-def read_requirement(text: str, flag: str = "--require") -> float:
-    """Read the accuracy that the labels must have.
+class Requirement(NamedTuple):
+    """What labels must fulfil: a measure of theirs is at least a share."""
+
+    measure: str  # one of MEASURES
+    of_class: str | None  # for precision and recall
+    share: float
+
+
+# The measures that labels can be required to have; those of a class name it.
+MEASURES = {"accuracy": False, "coverage": False, "precision": True, "recall": True}
+
+
+def read_requirement(text: str, flag: str = "--require") -> Requirement:
+    """Read what the labels must fulfil.
 
     >>> read_requirement("accuracy >= 80%")
-    0.8
+    Requirement(measure='accuracy', of_class=None, share=0.8)
+    >>> read_requirement("recall of fraud>=0.9")
+    Requirement(measure='recall', of_class='fraud', share=0.9)
     """
-    measure, _, share = text.partition(">=")
-    if measure.strip() != "accuracy":
+    words, sign, share = text.rpartition(">=")
+    measure, _, of_class = words.strip().partition(" of ")
+    measure = measure.strip()
+    is_understood = bool(sign) and measure in MEASURES
+    if not is_understood or MEASURES[measure] != bool(of_class.strip()):
         raise ValueError(
-            f"{flag} {text!r} is not understood; give it as in {flag} 'accuracy>=80%'."
+            f"{flag} {text!r} is not understood; give 'accuracy>=80%', 'coverage>=80%', "
+            "'precision of CLASS>=80%' or 'recall of CLASS>=80%'."
         )
-    return read_share(share.strip(), f"{flag} accuracy")
+    return Requirement(measure, of_class.strip() or None, read_share(share.strip(), flag))
 
 
-def _write_requirement(share: float) -> str:
-    """Write a required accuracy as it is typed."""
-    return f"accuracy>={_write_share(share)}"
+def requirement_of(require: float | str | Requirement | None) -> Requirement | None:
+    """Read a requirement that was given in Python: a text as it is typed, or the accuracy.
+
+    >>> requirement_of(0.9) == requirement_of("accuracy>=90%")
+    True
+    """
+    if require is None or isinstance(require, Requirement):
+        return require
+    if isinstance(require, str):
+        return read_requirement(require, "require")
+    return Requirement("accuracy", None, read_share(str(require), "require"))
+
+
+def _write_requirement(requirement: Requirement) -> str:
+    """Write a requirement as it is typed."""
+    of_class = "" if requirement.of_class is None else f" of {requirement.of_class}"
+    return f"{requirement.measure}{of_class}>={_write_share(requirement.share)}"
 
 
 def read_prior(texts: Sequence[str], flag: str = "--class-prior") -> dict[str, float] | str | None:
@@ -561,6 +593,15 @@ class MarkerOptions(Options):
         metavar="VALUE",
         panel=COLUMNS,
     )
+    same: Mapping[str, str] | None = option(
+        None,
+        help="A label that is a slip, and the class that is meant, such as gutt=gut. Repeatable.",
+        metavar="WRONG=RIGHT",
+        panel=COLUMNS,
+        typed_as=list[str],
+        read=read_same,
+        write=_write_same,
+    )
 
     @property
     def for_sheet(self) -> SheetOptions:
@@ -572,15 +613,6 @@ class MarkerOptions(Options):
 class ColumnOptions(MarkerOptions):
     """How the labels and the other columns are read."""
 
-    same: Mapping[str, str] | None = option(
-        None,
-        help="A label that is a slip, and the class that is meant, such as gutt=gut. Repeatable.",
-        metavar="WRONG=RIGHT",
-        panel=COLUMNS,
-        typed_as=list[str],
-        read=read_same,
-        write=_write_same,
-    )
     drop: Names = names(help="Leave a column out.", metavar="COLUMN")
     categorical: Names = names(help="A column of categories, such as postcodes.", metavar="COLUMN")
     numeric: Names = names(help="A column of numbers.", metavar="COLUMN", panel=COLUMNS)
@@ -671,7 +703,8 @@ class JudgingOptions(Options):
 
     confidence: str | None = option(
         None,
-        help="A column of numbers: the larger, the more certain the label.",
+        help="A column of numbers, or of words such as low and high: the larger, the more certain "
+        "the label.",
         metavar="COLUMN",
     )
     hide: Names = names(
@@ -864,11 +897,12 @@ class JudgeOptions(
         metavar="COLUMN",
         in_sheets=False,
     )
-    require: float | None = option(
+    require: Requirement | None = option(
         None,
         help="For pipelines, with --audit: exit with 0 if the audit shows this, such as "
-        "accuracy>=80%, with 4 if it rules it out, with 5 if the labels have changed since the "
-        "draw, and with 3 otherwise.",
+        "'accuracy>=80%' ('coverage>=80%', 'precision of CLASS>=80%', 'recall of CLASS>=80%'), "
+        "with 4 if it rules it out, with 5 if the labels have changed since the draw, and with 3 "
+        "otherwise.",
         metavar="TEXT",
         panel=AUDIT,
         read=read_requirement,

@@ -246,7 +246,7 @@ def test_numbers_and_truth_values_can_be_judged(tmp_path):
         ({"labels": ["rule", "other", "place"]}, "Give one column of labels"),
         ({"by": ["nowhere"]}, "no column 'nowhere'"),
         ({"by": ["text"]}, "600 different values, more than 200"),
-        ({"confidence": "text"}, "holds no numbers; choose another"),
+        ({"confidence": "text"}, "holds no numbers, nor words"),
         ({"error": 0.1}, "name the column of their confidence"),
         ({"error": 7, "confidence": "sure"}, "is not a share of wrong labels"),
         ({"truth": ["ham"]}, "1 values for 600 rows"),
@@ -434,7 +434,8 @@ def test_skipping_the_rows_that_one_column_gets_right_does_not_make_the_other_be
     ]
     rows = filled(tmp_path / "s.csv", answers)
     (pair,) = judge(frame, ["rule", "other"], tmp_path / "s.csv").pairs
-    worst = difference(is_right[0].gather(rows), is_right[1].gather(rows), N)
+    # One row of the table has no label in the first column.
+    worst = difference(is_right[0].gather(rows), is_right[1].gather(rows), N - 1)
     assert pair.difference.comparison.only_second == 0
     assert pair.difference.comparison.n_skipped == worst.comparison.only_second > 5
     assert pair.difference.low == worst.low
@@ -467,7 +468,8 @@ def test_before_the_end_of_an_audit_that_one_may_look_at_there_is_the_accuracy_a
     assert (found.pairs, found.slices, found.classes, found.acceptances) == ([], {}, {}, [])
     for column in found.columns:
         judgement = column.judgement
-        assert judgement.accuracy == column.always
+        if not column.n_missing:
+            assert judgement.accuracy == column.always
         assert (judgement.classes, judgement.confusions) == ({}, {})
     assert found.asked.n_accepted == 0
     assert found.accepted.sum() == found.correct.sum()  # only those that a person confirmed
@@ -656,3 +658,171 @@ def test_what_is_hidden_later_leaves_the_sheet_and_its_answers_stay(table, tmp_p
         assert "other" in sheet.columns
         assert sheet["chary_truth"][:20].to_list() == [truth[row] for row in rows]
     assert judge(frame, ["rule"], path).accuracy.n == 20
+
+
+def test_conversations_are_on_the_sheet_unless_they_give_the_label_away(tmp_path):
+    labels = ["pass", "fail"] * 30
+    frame = pl.DataFrame(
+        {
+            "messages": [[{"role": "user", "content": f"Question {i}"}] for i in range(60)],
+            "votes": [[{"who": "a", "vote": label}] for label in labels],
+            "steps": [[{"llm_note": "fine"}]] * 60,
+            "audio": [b"\x00"] * 60,
+            "verdict": labels,
+        }
+    )
+    path = tmp_path / "s.csv"
+    drawn, _ = draw_to_judge(open_source(frame), path, JudgeOptions.of(labels="verdict"), 5)
+    assert (drawn.shown, drawn.hidden) == (("messages",), ("votes", "steps"))
+    assert drawn.unreadable == ("audio",)
+    sheet = read_sheet(path)
+    assert all(text.startswith("▸ user\nQuestion ") for text in sheet.frame["messages"])
+    assert read_origin(sheet).shown == ("messages",)
+
+    # The rows are found again, and rows whose conversations were moved are refused.
+    write_answers = sheet.frame.with_columns(chary_truth=pl.lit("pass"))
+    write_answers.write_csv(path)
+    judge_table(open_source(frame), path, JudgeOptions.of(labels="verdict"))
+    moved = write_answers.with_columns(
+        pl.col("messages").shift(1, fill_value=sheet.frame["messages"][-1])
+    )
+    moved.write_csv(path)
+    with pytest.raises(TableError, match="mixes cells"):
+        judge_table(open_source(frame), path, JudgeOptions.of(labels="verdict"))
+
+
+def test_labels_are_compared_on_the_rows_that_have_one_in_both():
+    """A vendor that is right wherever it speaks is not worse for the rows it leaves empty."""
+    truth = ["a", "b"] * 60
+    wrong = {"a": "b", "b": "a"}
+    llm = [wrong[label] if i % 5 == 0 else label for i, label in enumerate(truth)]
+    vendor = [label if i % 2 else None for i, label in enumerate(truth)]
+    frame = pl.DataFrame({"text": truth, "llm": llm, "vendor": vendor})
+    found = judge(frame, ["llm", "vendor"], truth)
+    (pair,) = found.pairs
+    assert (pair.n_audited, pair.counts.sum()) == (60, 60)
+    comparison = pair.difference.comparison
+    assert (comparison.only_first, comparison.only_second) == (0, 12)
+    assert (pair.difference.low, pair.difference.high) == (-0.2, -0.2)
+    of_llm, of_vendor = (judged.classes for judged in pair.judgements)
+    assert of_llm["b"].recall.n == of_vendor["b"].recall.correct == 60
+    (summary,) = summarize_judged(found)["pairs"]
+    assert summary["sentence"].startswith(
+        "'vendor' is better on the 60 rows (50%) with a label in both"
+    )
+    assert [(one["name"], one["labeller"]) for one in summary["classes"]] == [
+        ("a", "llm"),
+        ("a", "vendor"),
+        ("b", "llm"),
+        ("b", "vendor"),
+    ]
+    apart = judge(
+        frame.with_columns(llm=pl.Series([None, "a"] * 60)).with_columns(
+            vendor=pl.Series(["b", None] * 60)
+        ),
+        ["llm", "vendor"],
+        truth,
+    )
+    assert "cannot be compared" in summarize_judged(apart)["pairs"][0]["sentence"]
+
+
+def test_no_column_is_better_by_fewer_than_five_rows():
+    truth = ["a", "b"] * 20
+    second = ["b" if i < 8 else label for i, label in enumerate(truth)]
+    frame = pl.DataFrame({"first": truth, "second": second})
+    found = judge(frame, ["first", "second"], truth)
+    assert found.pairs[0].difference.p_value < 0.05
+    (pair,) = summarize_judged(found)["pairs"]
+    assert pair["sentence"].startswith("Exactly one is right on 4 rows, too few")
+
+
+def test_the_rows_that_were_wrong_are_listed_with_what_the_person_saw(table, tmp_path):
+    frame, truth = table
+    path = tmp_path / "s.csv"
+    drawn(frame, ["rule"], path, 40)
+    rows = filled(path, truth)
+    found = judge(frame, ["rule"], path)
+    expected = [row for row in rows if frame["rule"][row] != truth[row]]
+    assert [row.number for row in found.wrong] == expected
+    listed = summarize_judged(found)["wrong"][0]
+    row = expected[0]
+    assert (listed["row"], listed["truth"]) == (row + 1, truth[row])
+    assert listed["labels"] == {"rule": frame["rule"][row] or None}
+    assert listed["cells"]["text"] == f"t{row}"
+    assert "rule" not in listed["cells"]
+
+
+@pytest.mark.parametrize(
+    ("require", "outcome"),
+    [
+        ("coverage>=50%", "shown"),
+        ("coverage>=90%", "ruled out"),
+        ("precision of a>=60%", "shown"),
+        ("recall of a>=99%", "ruled out"),
+        ("recall of a>=50%", "open"),
+        ("accuracy>=99%", "ruled out"),
+        (0.6, "shown"),
+    ],
+)
+def test_what_is_required_may_be_coverage_or_a_class(require, outcome):
+    truth = ["a", "a", "b", "b"] * 50
+    # Half of the rows that are "a" have the label, all rows with it are "a".
+    labels = ["a", "b", "b", "b"] * 40 + [None] * 40
+    frame = {"text": [f"t{i}" for i in range(200)], "rule": labels}
+    told = [label if i % 3 == 0 else None for i, label in enumerate(truth)]
+    required = chary.judge(frame, "rule", told, require=require).summary["required"]
+    assert required["outcome"] == outcome
+    assert (required["at_least"] >= required["share"]) == (outcome == "shown")
+
+
+@pytest.mark.parametrize(
+    ("require", "message"),
+    [
+        ("accurracy>=90%", "is not understood"),
+        ("precision>=90%", "precision of CLASS"),
+        ("accuracy>=110%", "is not a share"),
+        ("recall of fox>=90%", "names 'fox', which is no class of column 'rule'"),
+    ],
+)
+def test_what_cannot_be_required_is_refused(require, message):
+    frame = {"rule": ["a", "b"] * 30}
+    with pytest.raises(ValueError, match=message):
+        chary.judge(frame, "rule", ["a", "b"] * 30, require=require)
+
+
+def test_refusals_and_decoration_are_asked_about():
+    labels = ["bug", "idea"] * 30 + ["**bug**", "Idea.", "Label: bug", "I cannot determine this."]
+    frame = {"text": [f"t{i}" for i in range(64)], "llm": labels}
+    told = ["bug"] * 64
+    with pytest.raises(TableError, match=r"'I cannot determine this\.' in 1 row.*unlabeled="):
+        chary.judge(frame, "llm", told)
+    refusal = "i cannot determine this."
+    with pytest.raises(TableError, match=r"'\*\*bug\*\*' in 1 row.*same='Label: bug=bug'"):
+        chary.judge(frame, "llm", told, unlabeled=refusal)
+    same = {"**bug**": "bug", "Idea.": "idea", "Label: bug": "bug"}
+    judged = chary.judge(frame, "llm", told, unlabeled=refusal, same=same)
+    (column,) = judged.summary["columns"]
+    assert {one["name"]: one["labelled"] for one in column["classes"]} == {"bug": 32, "idea": 31}
+    assert column["missing"] == 1
+    own = chary.judge(frame, "llm", told, unlabeled=refusal, classes=list(same)).summary
+    assert len(own["columns"][0]["classes"]) == 5
+
+
+def test_a_confidence_in_words_is_an_order(table, tmp_path):
+    frame, truth = table
+    sure = frame["sure"].to_numpy()
+    words = pl.Series(np.array(["Low", "medium", "high"])[np.searchsorted([0.2, 0.8], sure)])
+    worded = frame.with_columns(sure=words)
+    numbered = frame.with_columns(sure=words.replace_strict({"Low": 1, "medium": 2, "high": 3}))
+    told = [label if i % 4 == 0 else None for i, label in enumerate(truth)]
+    settings = {"confidence": "sure", "error": 0.3}
+    by_words = judge(worded, ["rule"], told, **settings)
+    by_numbers = judge(numbered, ["rule"], told, **settings)
+    assert by_words.asked == by_numbers.asked
+    assert by_words.asked.n_accepted > 0
+    assert any("low = 1, medium = 2 and high = 3" in note for note in by_words.notes)
+    assert not any("order" in note for note in by_numbers.notes)
+    # What is no confidence is refused before anybody labels a row.
+    with pytest.raises(TableError, match="holds no numbers, nor words"):
+        drawn(frame, ["rule"], tmp_path / "s.csv", 20, confidence="place")
+    assert not (tmp_path / "s.csv").exists()

@@ -28,6 +28,7 @@ from chary.options import (
     JudgeOptions,
     LabelOptions,
     Options,
+    Requirement,
     ReviewOptions,
     declarations,
     flag_of,
@@ -131,7 +132,14 @@ OWN = {
     "memory": st.none() | st.integers(1, 2**40),
 }
 OWN |= {"k": st.integers(2, 99), "rounds": st.none() | st.integers(0, 20)}
-OWN |= {"require": st.none() | shares, "header_row": st.none() | st.integers(1, 99)}
+REQUIREMENTS = st.builds(Requirement, st.sampled_from(["accuracy", "coverage"]), st.none(), shares)
+REQUIREMENTS |= st.builds(
+    Requirement,
+    st.sampled_from(["precision", "recall"]),
+    names.map(str.strip).filter(bool),
+    shares,
+)
+OWN |= {"require": st.none() | REQUIREMENTS, "header_row": st.none() | st.integers(1, 99)}
 OWN |= {"threshold": st.none() | shares}
 SLIPS = st.dictionaries(st.sampled_from("abc"), names.filter(str.strip), min_size=1)
 OWN |= {"same": st.none() | SLIPS}

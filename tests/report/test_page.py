@@ -405,12 +405,17 @@ def contrast(one, other):
 
 
 def schemes():
-    css = (resources.files("chary.report") / "templates" / "style.css").read_text()
-    blocks = [
-        dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
-        for block in re.findall(r":root \{(.*?)\}", css, re.S)
-    ]
-    return dict(zip(("light", "dark", "print"), blocks, strict=True))
+    templates = resources.files("chary.report") / "templates"
+    css = (templates / "style.css").read_text()
+    blocks = {
+        "light": (templates / "light.css").read_text(),
+        "dark": (templates / "dark.css").read_text(),
+        "print": re.findall(r":root \{(.*?)\}", css, re.S)[0],
+    }
+    return {
+        scheme: dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+        for scheme, block in blocks.items()
+    }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark", "print"])

@@ -155,9 +155,28 @@ def test_it_shows_itself_as_the_terminal_does_in_the_words_of_python(result, tmp
             r"[^-]--[a-z]|chary (label|audit|predict)", shown.split("</style>")[-1]
         )
     assert "result.draw('audit.csv')" in repr(result)
-    assert "result.draw(&#x27;audit.csv&#x27;)" in result._repr_html_()
+    assert "result.draw(&#39;audit.csv&#39;)" in result._repr_html_()
     assert str(result) == repr(result)
     assert result.diagnosis.verdict in repr(result)
+
+
+def test_a_notebook_shows_the_report_with_styles_that_reach_nothing_else(result):
+    for shown in (result._repr_html_(), result.diagnosis._repr_html_()):
+        assert "<pre" not in shown
+        style, content = re.fullmatch(
+            r'<div class="chary-view">\s*<style>(.*?)</style>(.*)</div>\s*', shown, re.S
+        ).groups()
+        assert result.diagnosis.verdict.lower() in content.lower() or "right" in content
+        # Every rule of the style is nested below the view.
+        open_rules = []
+        for selector, bracket in re.findall(r"([^{};]*)([{}])", style):
+            if bracket == "}":
+                open_rules.pop()
+                continue
+            open_rules.append(selector.strip())
+            outer = [rule for rule in open_rules if not rule.startswith("@media")]
+            assert all(".chary-view" in part for rule in outer[:1] for part in rule.split(","))
+        assert open_rules == []
 
 
 def test_nothing_of_a_table_is_markup_in_a_notebook():

@@ -9,7 +9,7 @@ import pytest
 
 import chary
 from chary.audit.judge import judge_table
-from chary.options import JudgeOptions
+from chary.options import JudgeOptions, requirement_of
 from chary.report import (
     DiagnosedSummary,
     JudgedSummary,
@@ -98,9 +98,13 @@ def test_judged_labels(customers):
     frame, churned = customers
     frame = frame.with_columns(other=pl.Series(churned[:300] + ["no"] * 50 + [None] * 50))
     truth = [label if i % 4 == 0 else None for i, label in enumerate(churned)]
-    settings = {"confidence": "age", "by": ["place"], "error": 0.3, "require": 0.5}
+    settings = {"confidence": "age", "by": ["place"], "error": 0.3}
     source = open_source(frame, reserved=())
-    result = judge_table(source, truth, JudgeOptions.of(labels=["other", "guess"], **settings))
+    result = judge_table(
+        source,
+        truth,
+        JudgeOptions.of(labels=["other", "guess"], require=requirement_of(0.5), **settings),
+    )
     summary = summarize_judged(result)
     assert summary["pairs"]
     assert summary["slices"]

@@ -20,6 +20,7 @@ from chary.audit.drawing import (
     sheet_path,
 )
 from chary.audit.figures import (
+    MIN_PER_CLASS,
     Baseline,
     ClassJudgement,
     Judgement,
@@ -38,7 +39,14 @@ from chary.audit.figures import (
 )
 from chary.audit.filling import CLASS_KEYS, AnsweredElsewhereError, Filling, Stopping
 from chary.audit.intervals import at_least, count_interval, interval, sequence
-from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair, draw_to_judge, judge_table
+from chary.audit.judge import (
+    JudgedColumn,
+    JudgedTable,
+    LabelPair,
+    WrongRow,
+    draw_to_judge,
+    judge_table,
+)
 from chary.audit.labels_under_test import labels_of_sheet, read_labels_under_test
 from chary.audit.model import (
     AuditedResult,
@@ -70,6 +78,7 @@ __all__ = [
     "DOUBT",
     "FEWEST_ANSWERS",
     "GUESS",
+    "MIN_PER_CLASS",
     "RANDOM",
     "ROW",
     "SKIPPED",
@@ -94,6 +103,7 @@ __all__ = [
     "SheetBeside",
     "SheetOrigin",
     "Stopping",
+    "WrongRow",
     "accept_threshold",
     "at_least",
     "audit_figures",

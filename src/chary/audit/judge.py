@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._arrays import Array, Mask
-from chary._words import Parameter, shown
+from chary._words import Parameter, listed, shown
 from chary.audit.acceptance import Acceptor, ConfidenceHistogram, check_error
 from chary.audit.answers import Audit, AuditAnswers
 from chary.audit.blind import hidden_columns
@@ -25,6 +25,7 @@ from chary.audit.figures import (
     Judgement,
     Score,
     Slice,
+    class_shares,
     difference,
     judge_labels,
     one_label_for_all,
@@ -32,11 +33,18 @@ from chary.audit.figures import (
     promised_score,
     slice_scores,
 )
-from chary.audit.judged_answers import TRUTH, cells_by_row, columns_of_sheet, read_truth
+from chary.audit.judged_answers import (
+    TRUTH,
+    cells_by_row,
+    columns_of_sheet,
+    is_readable,
+    read_truth,
+)
 from chary.audit.labels_under_test import LabelsUnderTest, read_labels_under_test
 from chary.audit.origin import read_origin, sheet_origin
 from chary.audit.sheet import DrawPool, read_sheet
-from chary.options import AUDIT_SIZE, JudgeOptions
+from chary.audit.table_cells import as_texts
+from chary.options import AUDIT_SIZE, JudgeOptions, Requirement
 from chary.tables import TableError
 from chary.tables.source import Source
 from chary.tables.table import blank_rows_note, texts
@@ -50,12 +58,15 @@ _FEWEST_TO_ASK = 10
 
 
 class LabelPair(NamedTuple):
-    """Two columns of labels: which is more accurate, and how far they agree on all rows."""
+    """Two columns of labels, held against each other on the rows that have a label in both."""
 
     first: str
     second: str
-    difference: Difference  # of their accuracies
-    counts: NDArray[np.int64]  # (C, C) rows of the table by the label of the first and the second
+    n_audited: int  # audited rows with a label in both columns, skipped ones included
+    difference: Difference | None  # of their accuracies; None: no such row was audited
+    judgements: list[Judgement]  # of the first and of the second; empty: no such row was audited
+    # (C, C) rows of the table by the label of the first and the second
+    counts: NDArray[np.int64]
 
 
 class JudgedColumn(NamedTuple):
@@ -63,13 +74,24 @@ class JudgedColumn(NamedTuple):
 
     name: str
     judgement: Judgement
-    always: Score  # the accuracy, with limits that hold at any moment of the labelling
+    # The accuracy, with limits that hold at any moment of the labelling: among the rows with a
+    # label, if any was audited.
+    always: Score
     labels: Array  # (m,) by drawn row; None for a row without a label
     correct: Mask  # (m,) whether each label is right; False where the row was skipped
     n_missing: int  # rows of the table without a label, which count as wrong
     # The accuracy among the rows that have a label; None: no such row was audited.
     labelled: Score | None
-    baseline: Baseline | None  # beside one label for all rows; None: the audit is unfinished
+    baseline: Baseline | None  # the rows with a label, if one label stood in all; None: not known
+
+
+class WrongRow(NamedTuple):
+    """An audited row that a column labels otherwise than the person."""
+
+    number: int  # in the table, from 0
+    truth: str  # the person's answer
+    labels: dict[str, str | None]  # by column under test; None: no label
+    cells: dict[str, str | None]  # what the person could see of the row, as text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +103,7 @@ class JudgedTable(Audit):
     # For each column of ``by`` and each of its values: the accuracy of the first column of labels.
     slices: dict[str, dict[Any, Slice]]
     pairs: list[LabelPair]  # one pair if there are two columns of labels
+    wrong: list[WrongRow]  # in the order of the draw; empty while the audit is unfinished
     notes: list[str]
 
     @cached_property
@@ -125,6 +148,10 @@ def draw_to_judge(
     """
     # The columns that the sheet shows: if a sheet is enlarged, those that it has.
     tested = read_labels_under_test(source, options)
+    if options.confidence is not None:
+        # A column that holds no confidence is refused before a person labels rows.
+        source.column_named(options.confidence)
+        tested.confidences()
     hidden, revealing = hidden_columns(tested)
     draw_anew = options.force or options.discard_answers
     earlier = None
@@ -165,7 +192,11 @@ def draw_to_judge(
         force=options.force,
         discard_answers=options.discard_answers,
     )
-    return drawn._replace(hidden=tuple(revealing), shown=tuple(columns)), tested.classes
+    unreadable = [name for name in source.names if not is_readable(source, name)]
+    drawn = drawn._replace(
+        hidden=tuple(revealing), shown=tuple(columns), unreadable=tuple(unreadable)
+    )
+    return drawn, tested.classes
 
 
 def judge_table(
@@ -205,6 +236,8 @@ def judge_table(
     # The columns of labels are judged on the drawn rows.
     tested = read_labels_under_test(source, options)
     answers = read_truth(truth, tested)
+    if options.require is not None:
+        _refuse_unknown_class(options.require, tested, answers)
     names = list(dict.fromkeys([*options.labels, *options.by]))
     cells = source.rows(answers.drawn.tolist(), names)  # of the drawn rows, in their order
     columns = [_judge_column(tested, cells[name], answers, level) for name in options.labels]
@@ -216,7 +249,9 @@ def judge_table(
     # While the audit is unfinished, only the accuracy can be promised.
     slices = {}
     pairs = []
+    wrong = []
     if not answers.is_unfinished:
+        wrong = _wrong_rows(source, columns, answers)
         slices = {name: _slices(tested, cells[name], first, answers, level) for name in options.by}
         if len(columns) == 2:
             pairs = [_compare(columns, tested, answers, level)]
@@ -237,8 +272,22 @@ def judge_table(
         columns=columns,
         slices=slices,
         pairs=pairs,
+        wrong=wrong,
         notes=_notes(tested, answers, columns),
     )
+
+
+def _refuse_unknown_class(
+    requirement: Requirement, tested: LabelsUnderTest, answers: AuditAnswers
+) -> None:
+    """Refuse a requirement of a class that neither labels nor answers name."""
+    known = [*tested.classes, *answers.new_classes]
+    if requirement.of_class not in (None, *known):
+        raise TableError(
+            Parameter("require"),
+            f" names {shown(requirement.of_class)}, which is no class of column "
+            f"{shown(tested.options.labels[0])}; choose from {listed(map(shown, known))}.",
+        )
 
 
 def _notes(
@@ -252,12 +301,14 @@ def _notes(
     if len(source.blank_numbers):
         notes.append(blank_rows_note(len(source.blank_numbers)))
     notes += [*tested.notes, *answers.notes]
+    if tested.options.confidence is not None and tested.confidence_note():
+        notes.append(tested.confidence_note())
     for column in columns:
         if column.n_missing:
             notes.append(
                 f"Column {shown(column.name)} has no label in {column.n_missing:,} of "
-                f"{source.n_filled:,} rows; for classes, slices and comparisons these count as "
-                "wrong."
+                f"{source.n_filled:,} rows; for the recall of classes and for slices these count "
+                "as wrong."
             )
         n_answers = len(answers.rows)
         if n_answers >= _FEWEST_TO_ASK and int(column.correct.sum()) == n_answers:
@@ -284,44 +335,41 @@ def _judge_column(
     correct = ~skipped & (labels == answers.truth)  # (m,)
     always = promised_score(correct, skipped, n_rows, level, stopped=True)
 
-    # The accuracy among the rows that have a label.
-    labelled = None
-    has_label = labels != None  # noqa: E711 (elementwise)
-    if has_label.any():
-        labelled = promised_score(
-            correct[has_label],
-            skipped[has_label],
-            n_rows - n_missing,
-            level,
-            stopped=answers.stopped,
-        )
-
     # While the audit is unfinished, only the accuracy can be promised.
     if answers.is_unfinished:
         judgement = Judgement(always, classes={}, confusions={}, kappa=None)
-        baseline = None
     else:
         judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
-        shares = {name: figures.share for name, figures in judgement.classes.items()}
-        baseline = one_label_for_all(answers.truth, labels, shares, skipped=skipped)
+
+    # The accuracy among the rows that have a label, also beside one label for all of them.
+    labelled = None
+    has_label = _is_filled(labels)
+    if has_label.any():
+        of_labels = correct[has_label], skipped[has_label], n_rows - n_missing, level
+        labelled = promised_score(*of_labels, stopped=answers.stopped)
+        always = promised_score(*of_labels, stopped=True)
+    baseline = None
+    if has_label.any() and not answers.is_unfinished:
+        n_rows_of = {name: n for name, n in counts.items() if name is not None}
+        held_against = answers.truth[has_label], labels[has_label]
+        shares = class_shares(*held_against, n_rows_of, skipped=skipped[has_label], level=level)
+        baseline = one_label_for_all(*held_against, shares, skipped=skipped[has_label])
     return JudgedColumn(
         cells.name, judgement, always, labels, correct, n_missing, labelled, baseline
     )
 
 
+def _is_filled(labels: Array) -> Mask:
+    """Tell which rows have a label."""
+    return labels != None  # noqa: E711 (elementwise)
+
+
 def _compare(
     columns: Sequence[JudgedColumn], tested: LabelsUnderTest, answers: AuditAnswers, level: float
 ) -> LabelPair:
-    """Compare two columns of labels: their accuracies, and their labels in the whole table."""
+    """Compare two columns of labels on the rows that have a label in both."""
+    # The rows of the table are counted by pair of cells first, as different cells may be one class.
     first, second = columns
-    # A skipped row with the same label in both columns makes no difference, whatever its class.
-    may_matter = answers.skipped & (first.labels != second.labels)  # (m,)
-    accuracy_difference = difference(
-        first.correct, second.correct, tested.source.n_filled, level, skipped=may_matter
-    )
-
-    # The rows of the table are counted by pair of cells, and the counts then added up by pair of
-    # classes: different cells, such as "Spam" and "spam", may be one class.
     names = [first.name, second.name]
     cell_pairs = tested.source.filled_columns(names).group_by(names).len("chary_rows")
     counts = pair_counts(
@@ -330,7 +378,61 @@ def _compare(
         tested.classes,
         weights=cell_pairs["chary_rows"],
     )
-    return LabelPair(first.name, second.name, accuracy_difference, counts)
+
+    has_both = _is_filled(first.labels) & _is_filled(second.labels)
+    n_audited = int(has_both.sum())
+    if n_audited == 0:
+        return LabelPair(first.name, second.name, 0, None, [], counts)
+
+    # A skipped row with the same label in both columns makes no difference, whatever its class.
+    skipped = answers.skipped[has_both]
+    accuracy_difference = difference(
+        first.correct[has_both],
+        second.correct[has_both],
+        int(counts.sum()),
+        level,
+        skipped=skipped & (first.labels != second.labels)[has_both],
+    )
+    judgements = []
+    for column, n_rows in zip(columns, [counts.sum(axis=1), counts.sum(axis=0)], strict=True):
+        judgements.append(
+            judge_labels(
+                answers.truth[has_both],
+                column.labels[has_both],
+                dict(zip(tested.classes, n_rows.tolist(), strict=True)),
+                skipped=skipped,
+                level=level,
+            )
+        )
+    return LabelPair(first.name, second.name, n_audited, accuracy_difference, judgements, counts)
+
+
+def _wrong_rows(
+    source: Source, columns: Sequence[JudgedColumn], answers: AuditAnswers
+) -> list[WrongRow]:
+    """List the answered rows that a column labels otherwise, with what the person could see."""
+    is_wrong = np.zeros(len(answers.drawn), dtype=bool)
+    for column in columns:
+        is_wrong |= ~column.correct & ~answers.skipped
+    names = answers.columns_shown
+    if names is None:
+        names = tuple(source.names)
+    judged = [column.name for column in columns]
+    names = tuple(name for name in names if name in source.names and name not in judged)
+    numbers = answers.drawn[is_wrong].tolist()
+    cells: list[dict[str, Any]] = [{} for _ in numbers]
+    if names:
+        cells = as_texts(source.rows(numbers, names)).to_dicts()
+    places = np.flatnonzero(is_wrong).tolist()
+    return [
+        WrongRow(
+            number,
+            str(answers.truth[place]),
+            {column.name: column.labels[place] for column in columns},
+            row,
+        )
+        for number, place, row in zip(numbers, places, cells, strict=True)
+    ]
 
 
 def _slices(

@@ -13,24 +13,38 @@ import polars as pl
 from numpy.typing import NDArray
 
 from chary._arrays import Mask
-from chary._words import shown
+from chary._words import listed, shown
 from chary.audit.origin import SheetOrigin
 from chary.options import JudgeOptions
 from chary.tables.cells import all_as_typed, filled_cells, label_texts
 from chary.tables.columns import Numbers
 from chary.tables.source import Source
-from chary.tables.table import TableError, can_be_text
+from chary.tables.table import TableError, can_be_text, texts
 from chary.tables.target import (
     MAX_CLASSES,
     chosen_spellings,
     fold_sentences,
+    folded,
     is_marker,
     markers_of,
+    merge_slips,
+    refuse_decorated,
     refuse_doubtful,
 )
 
 # This many labels are digested at a time. The number changes the memory needed, not the digest.
 _DIGEST_BLOCK = 1_000_000
+# Words for a confidence, in ascending order.
+_CONFIDENCE_WORDS = [
+    "none",
+    "very low",
+    "low",
+    "medium low",
+    "medium",
+    "medium high",
+    "high",
+    "very high",
+]
 # A column with at most this many different values holds classes, in a table of any size.
 _FEW_CLASSES = 20
 
@@ -87,23 +101,26 @@ class LabelsUnderTest(NamedTuple):
         names = list(dict.fromkeys([confidence_column, label_column]))
         cells = self.source.columns(names)
 
-        # Numbers may be written as in a column that a model learns from, such as 0,74 or 74 %.
-        numerals = cells[confidence_column]
-        form = Numbers().find(filled_cells(numerals), forced=True)
-        if form is None:
-            raise TableError(f"Column {shown(confidence_column)} holds no numbers; choose another.")
-        confidence = Numbers().read(numerals, form)[:, 0]
-
+        confidence = _read_confidence(cells[confidence_column])
         labels = _as_labels(cells[label_column])
         has_label = labels.is_in(list(self.class_of)).fill_null(False)
         return confidence, has_label.to_numpy()
+
+    def confidence_note(self) -> str:
+        """Say which numbers the words of the confidence stand for; empty if it holds numbers."""
+        levels = _levels_of(texts(self.source.columns([str(self.options.confidence)]).to_series()))
+        if not levels:
+            return ""
+        words = listed(f"{word} = {level}" for word, level in levels.items())
+        return f"Column {shown(self.options.confidence)} was read as an order: {words}."
 
 
 def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnderTest:
     """Read the classes and counts of the columns under test.
 
     Spellings that differ only in case and white space are one class. A column may hold text,
-    numbers or truth values. Only the options ``labels``, ``unlabeled`` and ``classes`` are used.
+    numbers or truth values. Only the options ``labels``, ``unlabeled``, ``classes`` and ``same``
+    are used.
     """
     n_names = len(options.labels)
     if n_names not in (1, 2) or len(set(options.labels)) < n_names:
@@ -122,12 +139,13 @@ def read_labels_under_test(source: Source, options: JudgeOptions) -> LabelsUnder
             if text and not is_marker(text, markers)
         }
         refuse_doubtful(name, labels, options.classes)
+        refuse_decorated(name, labels, options.classes, options.same)
         _refuse_no_classes(name, labels, source.n_filled)
         all_labels.update(labels)
 
     # The class that each text means. Spellings are chosen over both columns, so that the two have
     # the same classes. A text that is no label has no class.
-    class_of = chosen_spellings(all_labels)
+    class_of = merge_slips(chosen_spellings(all_labels), options.same or {}, options.labels[0])
     counts_by_class: dict[str, dict[str | None, int]] = {}
     notes: list[str] = []
     for name, n_rows_of_text in counts_by_text.items():
@@ -159,6 +177,37 @@ def labels_of_sheet(
     tested = read_labels_under_test(source, options)
     cells = source.rows(numbers, [name])[name]
     return tested.of(cells)
+
+
+def _read_confidence(cells: pl.Series) -> NDArray[np.float64]:
+    """Read a confidence as numbers; NaN where the cell holds none."""
+    # Numbers may be written as in a column that a model learns from, such as 0,74 or 74 %.
+    form = Numbers().find(filled_cells(cells), forced=True)
+    if form is not None:
+        return Numbers().read(cells, form)[:, 0]
+    words = texts(cells)
+    levels = _levels_of(words)
+    if not levels:
+        raise TableError(
+            f"Column {shown(cells.name)} holds no numbers, nor words from very low to very high; "
+            "choose another."
+        )
+    level_of_row = [levels.get(folded(word or "")) for word in words]
+    return np.array([np.nan if level is None else level for level in level_of_row])
+
+
+def _levels_of(words: pl.Series) -> dict[str, int]:
+    """Give the words of a confidence numbers in ascending order; none if others are among them.
+
+    >>> _levels_of(pl.Series(["High", "low", None, "medium "]))
+    {'low': 1, 'medium': 2, 'high': 3}
+    """
+    present = {folded(word) for word in words.drop_nulls().unique()} - {""}
+    if len(present) < 2 or not present <= set(_CONFIDENCE_WORDS):
+        return {}
+    return {
+        word: level for level, word in enumerate(sorted(present, key=_CONFIDENCE_WORDS.index), 1)
+    }
 
 
 def _count_texts(source: Source, name: str) -> Counter[str]:

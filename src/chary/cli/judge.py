@@ -26,6 +26,7 @@ class DrawnSummary(TypedDict):
     enlarged: bool  # whether the sheet existed and was enlarged
     hidden: list[str]  # columns left out because they give the labels under test away
     shown: list[str]  # columns that are on the sheet
+    unreadable: list[str]  # columns left out because a person cannot read their cells
     copy: str | None  # path of the copy of a replaced sheet that held answers
     rows: int  # rows with a label
     classes: list[str]  # the labels
@@ -98,6 +99,7 @@ def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
             "enlarged": drawn.enlarged,
             "hidden": list(drawn.hidden),
             "shown": list(drawn.shown),
+            "unreadable": list(drawn.unreadable),
             "copy": drawn.copy,
             "rows": scan.n_filled,
             "classes": classes,

@@ -1,6 +1,11 @@
 """What terminals, programs, pages and notebooks show of a result."""
 
-from chary.report.judged_summary import ChangedLabels, JudgedSummary, summarize_judged
+from chary.report.judged_summary import (
+    ChangedLabels,
+    JudgedSummary,
+    WrongRowSummary,
+    summarize_judged,
+)
 from chary.report.labels_summary import (
     ColumnSummary,
     DiagnosedSummary,
@@ -9,7 +14,13 @@ from chary.report.labels_summary import (
     summarize_diagnosis,
 )
 from chary.report.next_steps import AccuracyBar, Hints, baseline_bar, quality, unused_answers
-from chary.report.page import render_judged, render_page, templates_of
+from chary.report.page import (
+    NOTEBOOK,
+    render_diagnosis,
+    render_judged,
+    render_page,
+    templates_of,
+)
 from chary.report.plain_data import (
     AcceptanceSummary,
     ClassShareSummary,
@@ -22,6 +33,7 @@ from chary.report.progress import Pace, Progress
 from chary.report.terminal import number_grid, show_diagnosis, show_judged, show_labels
 
 __all__ = [
+    "NOTEBOOK",
     "AcceptanceSummary",
     "AccuracyBar",
     "ChangedLabels",
@@ -36,10 +48,12 @@ __all__ = [
     "Pace",
     "Progress",
     "ScoreSummary",
+    "WrongRowSummary",
     "as_data",
     "baseline_bar",
     "number_grid",
     "quality",
+    "render_diagnosis",
     "render_judged",
     "render_page",
     "show_diagnosis",

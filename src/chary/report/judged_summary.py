@@ -7,10 +7,11 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from chary._words import counted, named_columns, p_value, percent, shown
+from chary._words import counted, escaped, named_columns, p_value, percent, shown
 from chary.audit import Score
-from chary.audit.figures import ClassJudgement, Judgement, kappa
-from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair
+from chary.audit.figures import MIN_PER_CLASS, ClassJudgement, Judgement, kappa
+from chary.audit.judge import JudgedColumn, JudgedTable, LabelPair, WrongRow
+from chary.options import Requirement
 from chary.report.plain_data import (
     NO_LABEL,
     VERSIONS,
@@ -30,13 +31,16 @@ from chary.report.plain_data import (
     matrix_of,
 )
 
-# Whether the audit shows a required accuracy; "changed": labels may differ from those at the draw.
+# Whether the audit shows what was required; "changed": labels may differ from those at the draw.
 Outcome = Literal["shown", "open", "ruled out", "changed"]
 
 # If one of two classes has one of these names, it is the positive class.
 _POSITIVE = {"1", "correct", "good", "pass", "passed", "positive", "right", "true", "y", "yes"}
 # One of two columns is called better if the p-value of the comparison is below this.
 _CLEAR = 0.05
+# Of a row that was wrong, at most this many filled cells and characters of each are shown.
+_MOST_CELLS = 20
+_MOST_CHARACTERS = 2_000
 
 
 class JudgedSummary(TypedDict):
@@ -58,12 +62,13 @@ class JudgedSummary(TypedDict):
     notes: list[Note]
     columns: list[JudgedColumnSummary]
     pairs: list[PairSummary]
+    wrong: list[WrongRowSummary]  # in the order of the draw
     annotators: AnnotatorsSummary | None  # None: one person answered
     slices: list[SlicesSummary]
     confidence: str | None  # the column that holds it
     acceptance: list[AcceptanceSummary]  # one for each error
     accept: AcceptSummary | None  # None: no error was asked for
-    required: RequiredSummary | None  # None: no accuracy was asked for
+    required: RequiredSummary | None  # None: nothing was required
     versions: dict[str, str]
 
 
@@ -79,17 +84,19 @@ class JudgedColumnSummary(Headline):
 
     name: str
     missing: int  # rows without a label
-    accuracy: ScoreSummary  # of all rows: exact for an audit of fixed size
-    always: ScoreSummary  # of all rows: valid at any moment
-    promised: ScoreSummary  # of rows with a label, or of all if each has one; in the headline
+    accuracy: ScoreSummary  # of all rows, those without a label as wrong
+    promised: ScoreSummary  # of the rows with a label; in the headline
+    always: ScoreSummary  # the same, valid at any moment
     coverage: float  # the share of rows with a label
     baseline: BaselineSummary | None  # one label for all rows; None: the audit is unfinished
+    coverage_sentence: str  # empty if all rows have one
     kappa: float | None
     matrix: MatrixSummary | None
     classes: list[JudgedClassSummary]  # the largest first
     rates: RatesSummary | None  # None: there are not exactly two classes
     confusions: list[ConfusionSummary]  # the most frequent first
     sentence: str
+    remarks: list[str]  # other limits of the same share, a sentence each
 
 
 class JudgedClassSummary(ClassShareSummary):
@@ -118,14 +125,35 @@ class ConfusionSummary(TypedDict):
 
 
 class PairSummary(TypedDict):
-    """Which of two columns of labels is better, and by how much."""
+    """Which of two columns of labels is better, and by how much, on rows with a label in both."""
 
     first: str
     second: str
-    low: float  # by how much the accuracy of the first is higher: at least
-    high: float  # and at most
-    p_value: float
+    rows: int  # of the table with a label in both
+    audited: int  # of these
+    low: float | None  # by how much the accuracy of the first is higher: at least
+    high: float | None  # and at most
+    p_value: float | None
+    classes: list[PairedClassSummary]
     sentence: str
+
+
+class PairedClassSummary(TypedDict):
+    """Precision and recall of one class by one labeller, on the rows with a label in both."""
+
+    name: str
+    labeller: str
+    precision: ScoreSummary | None  # None: no such row was audited
+    recall: ScoreSummary | None
+
+
+class WrongRowSummary(TypedDict):
+    """An audited row that was labelled otherwise by the person."""
+
+    row: int  # in the table, from 1
+    truth: str  # the person's answer
+    labels: dict[str, str | None]  # by column; None: no label
+    cells: dict[str, str]  # what is filled of the row; long texts are cut
 
 
 class AnnotatorsSummary(TypedDict):
@@ -151,9 +179,11 @@ class SliceSummary(TypedDict):
 
 
 class RequiredSummary(TypedDict):
-    """Whether the audit shows that the labels are as accurate as required."""
+    """Whether the audit shows what was required."""
 
-    accuracy: float
+    measure: str
+    of_class: str | None  # for precision and recall
+    share: float
     outcome: Outcome
     at_least: float
     at_most: float
@@ -184,7 +214,8 @@ def summarize_judged(result: JudgedTable) -> JudgedSummary:
         "unfinished": answers.is_unfinished,
         "notes": [*_notes(answers.warnings, warning=True), *_notes(result.notes, warning=False)],
         "columns": columns,
-        "pairs": [_pair(pair) for pair in result.pairs],
+        "pairs": [_pair(pair, result.population) for pair in result.pairs],
+        "wrong": [_wrong_row(row) for row in result.wrong],
         "annotators": _annotators(result),
         "slices": [
             {"column": name, "parts": as_data(slices)} for name, slices in result.slices.items()
@@ -241,12 +272,19 @@ def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
 def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     """Summarize how good the labels in one column are."""
     judgement = column.judgement
-    of_all_rows = column.always if result.answers.stopped else judgement.accuracy
     # Among all rows, a row without a label counts as wrong. So the headline is about the rows with
     # a label, if any was audited.
+    of_all_rows = column.always if result.answers.stopped else judgement.accuracy
     promised = column.labelled or of_all_rows
     baseline = column.baseline
     subject = f"The labels in column {shown(column.name, 40)}"
+    coverage = (result.population - column.n_missing) / result.population
+    coverage_sentence = ""
+    if column.n_missing:
+        coverage_sentence = (
+            f"{percent(coverage)} of the {result.population:,} rows have a label in column "
+            f"{shown(column.name)}; the figures of its labels say nothing of the other rows."
+        )
     class_names = [str(name) for name in judgement.classes]
     classes = [_class(str(name), figures) for name, figures in judgement.classes.items()]
     return {
@@ -255,7 +293,8 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
         "accuracy": as_data(judgement.accuracy),
         "always": as_data(column.always),
         "promised": as_data(promised),
-        "coverage": (result.population - column.n_missing) / result.population,
+        "coverage": coverage,
+        "coverage_sentence": coverage_sentence,
         "baseline": None if baseline is None else baseline_summary(baseline, subject),
         **headline_of(promised.low, promised.high),
         "kappa": judgement.kappa,
@@ -266,7 +305,8 @@ def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
             {"truth": str(truth), "label": None if label is None else str(label), "rows": n_rows}
             for (truth, label), n_rows in judgement.confusions.items()
         ],
-        "sentence": _accuracy_sentence(column, result, promised, of_all_rows),
+        "sentence": _accuracy_sentence(column, result, promised),
+        "remarks": _remarks(column, result, promised),
     }
 
 
@@ -286,27 +326,29 @@ def _count_pairs(judgement: Judgement) -> dict[tuple[str, str], int]:
     return n_rows_of
 
 
-def _accuracy_sentence(
-    column: JudgedColumn, result: JudgedTable, promised: Score, of_all_rows: Score
-) -> str:
-    """Say how many labels of a column, and how many rows, are right."""
+def _accuracy_sentence(column: JudgedColumn, result: JudgedTable, promised: Score) -> str:
+    """Say how many labels of a column are right."""
     n_labels = result.population - column.n_missing
     validity = "whenever you stopped" if result.answers.stopped else "exact"
     with_label = " with a label" if column.n_missing else ""
-    sentence = (
+    return (
         f"Between {promised.low:.1%} and {promised.high:.1%} of the {n_labels:,} labels in column "
         f"{shown(column.name)} are right ({result.level:.0%} interval, {validity}): "
         f"{promised.correct:,} of {promised.n:,} random rows{with_label} have the right label."
     )
-    if not result.answers.stopped:
-        sentence += f" If you only need a lower limit: at least {promised.at_least:.1%} are right."
-    if column.n_missing:
-        sentence += (
-            f" {percent(n_labels / result.population)} of the {result.population:,} rows have a "
-            f"label; with the others counted as wrong, between {of_all_rows.low:.1%} and "
-            f"{of_all_rows.high:.1%} are right."
-        )
-    return sentence
+
+
+def _remarks(column: JudgedColumn, result: JudgedTable, promised: Score) -> list[str]:
+    """Give further limits of the labels that are right."""
+    # If the person was told when it was enough, the interval allows for that already.
+    if result.answers.stopped:
+        return []
+    return [
+        f"If you only need a lower limit: at least {promised.at_least:.1%} of these labels are "
+        "right.",
+        "If you looked at the results while labelling and then stopped: between "
+        f"{column.always.low:.1%} and {column.always.high:.1%} of them are.",
+    ]
 
 
 def _class(name: str, judgement: ClassJudgement) -> JudgedClassSummary:
@@ -357,35 +399,62 @@ def _rate_words(score: ScoreSummary | None) -> str:
     return f"{interval} ({score['correct']} of {score['n']})"
 
 
-def _pair(pair: LabelPair) -> PairSummary:
+def _pair(pair: LabelPair, n_rows: int) -> PairSummary:
     """Summarize which of two columns is right more often, and by how much."""
     difference = pair.difference
+    classes: list[PairedClassSummary] = []
+    for name in sorted({name for judged in pair.judgements for name in judged.classes}):
+        for labeller, judged in zip((pair.first, pair.second), pair.judgements, strict=True):
+            figures = judged.classes.get(name)
+            classes.append(
+                {
+                    "name": str(name),
+                    "labeller": labeller,
+                    "precision": as_data(figures.precision) if figures else None,
+                    "recall": as_data(figures.recall) if figures else None,
+                }
+            )
     return {
         "first": pair.first,
         "second": pair.second,
-        "low": difference.low,
-        "high": difference.high,
-        "p_value": difference.comparison.p_value,
-        "sentence": _pair_sentence(pair),
+        "rows": int(pair.counts.sum()),
+        "audited": pair.n_audited,
+        "low": difference.low if difference else None,
+        "high": difference.high if difference else None,
+        "p_value": difference.p_value if difference else None,
+        "classes": classes,
+        "sentence": _pair_sentence(pair, n_rows),
     }
 
 
-def _pair_sentence(pair: LabelPair) -> str:
+def _pair_sentence(pair: LabelPair, n_rows: int) -> str:
     """Say which of two columns is right more often, by how much, and how far they agree."""
-    difference = pair.difference
-    comparison = difference.comparison
     first = shown(pair.first)
     second = shown(pair.second)
+    n_both = int(pair.counts.sum())
+    where = ""
+    if n_both < n_rows:
+        where = f" on the {n_both:,} rows ({percent(n_both / n_rows)}) with a label in both"
+    if pair.difference is None:
+        return (
+            f"{first} and {second} cannot be compared: no audited row has a label in both columns."
+        )
 
-    outcome = "The audit does not show which is better"
-    if comparison.p_value < _CLEAR:
+    difference = pair.difference
+    comparison = difference.comparison
+    n_differing = comparison.only_first + comparison.only_second
+    outcome = f"The audit does not show which is better{where}"
+    if n_differing < MIN_PER_CLASS:
+        outcome = f"Exactly one is right on {counted(n_differing, 'row')}, too few to name a better"
+        outcome += f" one{where}"
+    elif difference.p_value < _CLEAR:
         better = first if comparison.only_first > comparison.only_second else second
-        outcome = f"{better} is better"
+        outcome = f"{better} is better{where}"
     sentence = (
-        f"{outcome} ({p_value(comparison.p_value, 'p ')}): {first} alone is right on "
-        f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}. "
-        f"The accuracy of {first} is between {_points(difference.low)} and "
-        f"{_points(difference.high)} than that of {second}."
+        f"{outcome} ({p_value(difference.p_value, 'p ')}): {first} alone is right on "
+        f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}, of "
+        f"{pair.n_audited} audited. The accuracy of {first} is between {_points(difference.low)} "
+        f"and {_points(difference.high)} than that of {second}."
     )
 
     if comparison.n_skipped:
@@ -396,7 +465,7 @@ def _pair_sentence(pair: LabelPair) -> str:
 
     # Of all rows of the table; the diagonal counts the rows with the same label in both columns.
     n_same = int(np.trace(pair.counts))
-    sentence += f" They agree on {n_same:,} of {int(pair.counts.sum()):,} rows"
+    sentence += f" They agree on {n_same:,} of {n_both:,} rows"
     agreement = kappa(pair.counts)
     if agreement is not None:
         sentence += f" (kappa {agreement:.2f})"
@@ -413,6 +482,19 @@ def _points(difference: float) -> str:
     return f"{100 * abs(difference):.1f} points {direction}"
 
 
+def _wrong_row(row: WrongRow) -> WrongRowSummary:
+    """Show a row that was labelled otherwise by the person."""
+    filled = {name: text for name, text in row.cells.items() if text and text.strip()}
+    cells: dict[str, str] = {}
+    for name, text in filled.items():
+        if len(cells) == _MOST_CELLS:
+            break
+        cells[name] = escaped(text[:_MOST_CHARACTERS], allowed="\n")
+        if len(text) > _MOST_CHARACTERS:
+            cells[name] += " ..."
+    return {"row": row.number + 1, "truth": row.truth, "labels": row.labels, "cells": cells}
+
+
 # ---------------------------------------------------------------- what was asked for
 
 
@@ -426,37 +508,72 @@ def _accept(result: JudgedTable, columns: Sequence[JudgedColumnSummary]) -> Acce
 
 
 def _required(result: JudgedTable) -> RequiredSummary | None:
-    """Say whether the labels are as accurate as required.
+    """Say whether the labels are as required.
 
-    They are if the one-sided lower limit reaches the required accuracy. A score without such a
-    limit is judged by the lower end of its interval.
+    They are if the one-sided lower limit reaches what is required. A score without such a limit is
+    judged by the lower end of its interval.
     """
-    share = result.tested.options.require
-    if share is None:
+    requirement = result.tested.options.require
+    if requirement is None:
         return None
     column = result.columns[0]
-    score = column.labelled or result.accuracy
-    at_least = score.low if score.at_least is None else score.at_least
-    wanted = f"at least {100 * share:.4g}% of the labels in column {shown(column.name)} are right"
+    at_least, at_most = _limits_of(requirement, column, result)
+    wanted = _wanted(requirement, column.name)
 
     outcome: Outcome
     changed = result.answers.changed_labels.get(column.name)
+    if requirement.measure == "coverage":
+        changed = None  # counted in the table as it is
     if changed is not None:
         outcome = "changed"
         sentence = f"Not shown: {wanted}. {changed}"
-    elif at_least >= share:
+    elif at_least >= requirement.share:
         outcome = "shown"
         sentence = f"Shown: {wanted}."
-    elif score.high < share:
+    elif at_most < requirement.share:
         outcome = "ruled out"
-        sentence = f"Ruled out: {wanted}. At most {score.high:.1%} are."
+        sentence = f"Ruled out: {wanted}. At most {at_most:.1%} are."
+        if requirement.measure == "coverage":
+            sentence = f"Ruled out: {wanted}. {at_most:.1%} have one."
     else:
         outcome = "open"
-        sentence = f"Not shown: {wanted}. The interval is {at_least:.1%} to {score.high:.1%}."
+        sentence = f"Not shown: {wanted}. The audit shows that at least {at_least:.1%} are."
     return {
-        "accuracy": share,
+        "measure": requirement.measure,
+        "of_class": requirement.of_class,
+        "share": requirement.share,
         "outcome": outcome,
         "at_least": at_least,
-        "at_most": score.high,
+        "at_most": at_most,
         "sentence": sentence,
     }
+
+
+def _wanted(requirement: Requirement, column: str) -> str:
+    """Write what was required as a sentence."""
+    share = f"at least {100 * requirement.share:.4g}%"
+    name = shown(requirement.of_class)
+    return {
+        "accuracy": f"{share} of the labels in column {shown(column)} are right",
+        "coverage": f"{share} of the rows have a label in column {shown(column)}",
+        "precision": f"{share} of the rows labelled {name} in column {shown(column)} are {name}",
+        "recall": f"{share} of the rows that are {name} are labelled so in column {shown(column)}",
+    }[requirement.measure]
+
+
+def _limits_of(
+    requirement: Requirement, column: JudgedColumn, result: JudgedTable
+) -> tuple[float, float]:
+    """Find the limits of a measure; 0 and 1 if nothing is known of it."""
+    score: Score | None
+    if requirement.measure == "coverage":
+        coverage = (result.population - column.n_missing) / result.population
+        return coverage, coverage
+    if requirement.measure == "accuracy":
+        score = column.labelled or result.accuracy
+    else:
+        figures = column.judgement.classes.get(requirement.of_class)
+        score = getattr(figures, requirement.measure, None)
+    if score is None:
+        return 0.0, 1.0
+    return score.low if score.at_least is None else score.at_least, score.high

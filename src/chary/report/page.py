@@ -12,12 +12,13 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from chary._words import number, percent, visible
 from chary.report.judged_summary import JudgedSummary
-from chary.report.labels_summary import LabelsSummary
+from chary.report.labels_summary import DiagnosedSummary, LabelsSummary
 from chary.report.next_steps import (
     NARROWER,
     Hints,
     aim_question,
     judged_steps,
+    missing_hint,
     next_steps,
     prior_advice,
     quality,
@@ -38,15 +39,30 @@ _SECTIONS = (
     "settings",
     "limits",
 )
-_JUDGED_SECTIONS = ("accuracy", "compared", "classes", "shares", "slices", "accept", "limits")
+_JUDGED_SECTIONS = (
+    "accuracy",
+    "compared",
+    "classes",
+    "wrong",
+    "shares",
+    "slices",
+    "accept",
+    "limits",
+)
 _IN_PYTHON = Hints()
 
 
-def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
+# What stands around a report: a page of its own, or a part of a notebook with its own styles.
+PAGE = "layout.html"
+NOTEBOOK = "notebook.html"
+
+
+def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON, layout: str = PAGE) -> str:
     """Render the report of a labelled table as HTML."""
     page = templates_of("chary.report").get_template("page.html")
     return page.render(
         **summary,
+        layout=layout,
         sections=[f"sections/{name}.html" for name in _SECTIONS],
         hints=hints,
         quality=quality(summary),
@@ -58,15 +74,29 @@ def render_page(summary: LabelsSummary, hints: Hints = _IN_PYTHON) -> str:
     )
 
 
-def render_judged(summary: JudgedSummary, hints: Hints = _IN_PYTHON) -> str:
+def render_judged(summary: JudgedSummary, hints: Hints = _IN_PYTHON, layout: str = PAGE) -> str:
     """Render the report of judged labels as HTML."""
     page = templates_of("chary.report").get_template("judged/page.html")
     return page.render(
         **summary,
+        layout=layout,
         sections=[f"judged/{name}.html" for name in _JUDGED_SECTIONS],
         hints=hints,
         steps=judged_steps(summary, hints),
     )
+
+
+def render_diagnosis(summary: DiagnosedSummary, hints: Hints = _IN_PYTHON) -> str:
+    """Render a diagnosis as HTML for a notebook."""
+    remarks = [
+        slip_hint(summary["slips"], hints),
+        missing_hint(summary["columns"], hints),
+        *summary["notes"],
+        prior_advice(summary, hints),
+        aim_question(hints),
+    ]
+    page = templates_of("chary.report").get_template("diagnosis.html")
+    return page.render(**summary, remarks=remarks)
 
 
 @cache

@@ -17,6 +17,7 @@ from chary.report.judged_summary import (
     JudgedClassSummary,
     JudgedColumnSummary,
     JudgedSummary,
+    PairedClassSummary,
     SlicesSummary,
     in_first_column,
 )
@@ -249,11 +250,15 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     columns = summary["columns"]
     for column in columns:
         console.print(_panel(column["sentence"], column["headline"], column["tone"]))
-    # If there are several columns, only the report shows their classes and confusions.
+        if column["coverage_sentence"]:
+            _show_line(console, column["coverage_sentence"])
+    # If there are several columns, only the report shows all of their figures.
     if len(columns) == 1:
-        _show_column_details(console, columns[0], summary["stopped"])
+        _show_column_details(console, columns[0])
 
     for pair in summary["pairs"]:
+        if pair["classes"]:
+            console.print(_paired_classes(pair["classes"]))
         _show_line(console, pair["sentence"], "bold")
     which_column = in_first_column(columns)
     for slices in summary["slices"]:
@@ -266,12 +271,8 @@ def show_judged(console: Console, summary: JudgedSummary, hints: Hints) -> None:
     console.print()
 
 
-def _show_column_details(console: Console, column: JudgedColumnSummary, stopped: bool) -> None:
-    """Show classes, rates, confusions and agreement of one column of labels.
-
-    If the person was told when it was enough (``stopped``), the interval in the panel allows for
-    that already; otherwise the wider one is shown, which holds at any moment.
-    """
+def _show_column_details(console: Console, column: JudgedColumnSummary) -> None:
+    """Show classes, rates, confusions, agreement and further limits of one column of labels."""
     if column["classes"]:
         console.print(class_share_grid(column["classes"]))
         console.print(_judged_classes(column["classes"]))
@@ -283,13 +284,8 @@ def _show_column_details(console: Console, column: JudgedColumnSummary, stopped:
     if column["kappa"] is not None:
         agreement = f"Agreement with the answers beyond chance (kappa): {column['kappa']:.2f}."
         _show_line(console, agreement)
-    if not stopped:
-        always = column["always"]
-        _show_line(
-            console,
-            "If you looked at the results while labelling and then stopped: between "
-            f"{always['low']:.1%} and {always['high']:.1%} are right.",
-        )
+    for remark in column["remarks"]:
+        _show_line(console, remark)
 
 
 def class_share_grid(shares: Sequence[ClassShareSummary]) -> Grid:
@@ -340,6 +336,17 @@ def _judged_classes(classes: Sequence[JudgedClassSummary]) -> Grid:
         for figures in classes
     ]
     return number_grid(["Class", "Precision", "Recall"], rows, n_shown=_N_CLASSES)
+
+
+def _paired_classes(classes: Sequence[PairedClassSummary]) -> Grid:
+    """Lay out precision and recall of two labellers, class by labeller."""
+    rows = []
+    for figures in classes:
+        precision = _score_words(figures["precision"])
+        recall = _score_words(figures["recall"])
+        rows.append([figures["name"], visible(figures["labeller"], 40), precision, recall])
+    headings = ["Class", "Labels", "Precision", "Recall"]
+    return number_grid(headings, rows, n_shown=2 * _N_CLASSES)
 
 
 def _score_words(score: ScoreSummary | None) -> str:

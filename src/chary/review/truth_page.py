@@ -14,6 +14,7 @@ from chary.report import (
     MatrixSummary,
     Note,
     ScoreSummary,
+    WrongRowSummary,
     as_data,
     baseline_bar,
     quality,
@@ -40,6 +41,7 @@ class TruthFigures(TypedDict):
     classes: dict[str, ScoreSummary]  # of the rows of each class: how many carry its label
     matrix: MatrixSummary | None
     shares: list[ClassShareSummary]  # how many rows are of each class; empty: not known
+    wrong: list[WrongRowSummary]  # judged rows that were labelled otherwise by the person
     notes: list[Note]
 
 
@@ -132,6 +134,7 @@ def truth_of_labels(result: LabeledTable) -> TruthFigures:
         "classes": audit["classes"],
         "matrix": audit["matrix"],
         "shares": audit["shares"],
+        "wrong": [],
         "notes": audit["notes"],
     }
 
@@ -156,6 +159,7 @@ def truth_of_judged(result: JudgedTable) -> TruthFigures:
         "bars": bars,
         "sentences": [
             *(column["sentence"] for column in columns),
+            *(column["coverage_sentence"] for column in columns if column["missing"]),
             *(column["baseline"]["sentence"] for column in columns if column["baseline"]),
             *(pair["sentence"] for pair in summary["pairs"]),
         ],
@@ -163,5 +167,6 @@ def truth_of_judged(result: JudgedTable) -> TruthFigures:
         "classes": recalls,
         "matrix": first["matrix"],
         "shares": list(first["classes"]),
+        "wrong": summary["wrong"],
         "notes": summary["notes"],
     }

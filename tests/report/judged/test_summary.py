@@ -98,7 +98,8 @@ def test_rows_without_a_label_are_not_called_labels():
     assert (column["promised"]["n"], column["promised"]["low"]) == (40, interval(40, 40, 200)[0])
     assert "of the 200 labels in column 'rule' are right" in column["sentence"]
     assert "40 of 40 random rows with a label" in column["sentence"]
-    assert "67% of the 300 rows have a label" in column["sentence"]
+    assert "300" not in column["sentence"]
+    assert column["coverage_sentence"].startswith("67% of the 300 rows have a label")
     assert found["required"]["outcome"] == "shown"
 
 

@@ -1,5 +1,6 @@
 """What a person sees in a terminal."""
 
+from dataclasses import replace
 from io import StringIO
 
 from rich.console import Console
@@ -59,10 +60,14 @@ def test_the_error_named_is_the_one_that_the_sentence_speaks_of(judged):
 
 def test_who_looked_is_told_the_interval_that_holds_all_along_unless_it_is_the_one_shown(judged):
     summary = summarize_judged(judged)
-    summary["columns"] = [{**summary["columns"][0], "always": {"low": 0.123, "high": 0.987}}]
-    line = "If you looked at the results while labelling and then stopped: between 12.3% and 98.7%"
-    assert line in shown(summary)
-    assert "If you looked" not in shown({**summary, "stopped": True})
+    summary["columns"] = summary["columns"][:1]
+    (column,) = summary["columns"]
+    always = column["always"]
+    line = "If you looked at the results while labelling and then stopped: between "
+    assert f"{line}{always['low']:.1%} and {always['high']:.1%}" in shown(summary)
+    stopped = replace(judged, answers=replace(judged.answers, stopped=True))
+    summary["columns"] = summarize_judged(stopped)["columns"][:1]
+    assert "If you looked" not in shown(summary)
 
 
 def shown(summary, hints=Hints()):  # noqa: B008 - immutable
