@@ -165,6 +165,18 @@ def test_t_similarity_is_the_one_of_confidence():
     assert chary.torch.t_similarity is chary.method.confidence.t_similarity
 
 
+@pytest.mark.parametrize("n_classes", [3, 1000])
+def test_t_similarity_of_tensors_is_that_of_arrays_for_rows_of_any_width(n_classes):
+    probs = torch.randn(4, 5, n_classes, dtype=torch.float64).softmax(-1).requires_grad_()
+    similarity = chary.torch.t_similarity(probs)
+    expected = chary.method.t_similarity(probs.detach().numpy())
+    np.testing.assert_allclose(similarity.detach(), expected, rtol=0, atol=1e-12)
+    similarity.sum().backward()
+    # The gradient of a head is twice the sum of the others, over the number of pairs.
+    others = probs.sum(1, keepdim=True) - probs
+    torch.testing.assert_close(probs.grad, 2 * others.detach() / 20)
+
+
 def gradients(module):
     return [
         parameter.grad.clone() for parameter in module.parameters() if parameter.grad is not None

@@ -1,0 +1,170 @@
+"""How time and memory of ``chary label`` and ``chary predict`` grow: a table and a picture.
+
+    python benchmarks/growth.py [--part] > benchmarks/results/growth.txt
+
+One size grows and the others stay: rows, columns, classes and labels, on tables of normal numbers
+in Parquet. CPU time is that of a process, less that of one that labels a table of 200 rows. The
+exponent is the slope of the logarithms between the two largest sizes: 1 is linear, and n log n
+is at most 1.1 from 100,000 to 1,000,000. ``--part`` takes sizes ten times smaller and draws
+nothing; the ratio then compares the largest number of rows with a tenth of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from stored import ROOT, print_head, print_ratio
+
+
+class Size(NamedTuple):
+    """How large a table is."""
+
+    rows: int = 10_000
+    columns: int = 10
+    classes: int = 2
+    labels: int = 500
+
+
+SIZES: dict[str, tuple[int, ...]] = {
+    "rows": (10_000, 100_000, 1_000_000),
+    "columns": (10, 100, 1_000),
+    "classes": (2, 10, 50),
+    "labels": (500, 2_000, 8_000),
+}
+LABEL = ["label", "t.parquet", "--target", "y", "--force"]
+PREDICT = ["predict", "t.model.chary", "new.parquet", "--out", "out.parquet", "--force"]
+SMALLEST = Size(rows=200, labels=100)
+PICTURE = ROOT / "docs" / "figures" / "growth.png"
+
+
+class Cost(NamedTuple):
+    """What a process took."""
+
+    cpu: float  # seconds
+    memory: float  # MiB, at most
+
+
+def write_tables(folder: Path, size: Size) -> None:
+    """Write a table whose first rows have a label, and the same without the target."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((size.rows, size.columns))
+    score = X[:, 0] + X[:, 1] + rng.standard_normal(size.rows) / 2
+    edges = np.quantile(score, np.linspace(0, 1, size.classes + 1)[1:-1])
+    names = pl.Series("y", [f"class {code:02}" for code in np.digitize(score, edges)])
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(size.columns)])
+    frame.write_parquet(folder / "new.parquet")
+    is_labeled = pl.Series(np.arange(size.rows) < size.labels)
+    target = pl.select(pl.when(is_labeled).then(names)).to_series().alias("y")
+    frame.with_columns(target).write_parquet(folder / "t.parquet")
+
+
+def cost(folder: Path, words: list[str]) -> Cost:
+    """Run a command of chary, and measure it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chary", *words], cwd=folder, stdout=subprocess.DEVNULL
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{words} failed.")
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def costs_of(size: Size) -> tuple[Cost, Cost]:
+    """Measure ``label`` and ``predict`` on tables of a size."""
+    with tempfile.TemporaryDirectory() as folder:
+        # A process of its own: a child's memory counts from that of the process that starts it.
+        code = (
+            f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import growth; "
+            f"growth.write_tables(growth.Path({folder!r}), growth.Size(*{tuple(size)}))"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return cost(Path(folder), LABEL), cost(Path(folder), PREDICT)
+
+
+def exponent(sizes: list[int], costs: list[float]) -> float:
+    """Compute the slope of the logarithms between the two largest sizes."""
+    growth = max(costs[-1], 1e-9) / max(costs[-2], 1e-9)
+    return float(np.log(growth) / np.log(sizes[-1] / sizes[-2]))
+
+
+def draw(measured: dict[str, dict[int, tuple[Cost, Cost]]], starts: tuple[Cost, Cost]) -> None:
+    """Draw seconds and MiB against each size, above those of the smallest table."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.rcParams["svg.hashsalt"] = "chary"
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    grid = figure.subplots(2, len(measured), sharey="row")
+    for (name, by_size), column in zip(measured.items(), grid.T, strict=True):
+        for c, (command, style) in enumerate((("label", "o-"), ("predict", "s--"))):
+            for axes, quantity in zip(column, Cost._fields, strict=True):
+                values = [
+                    getattr(costs[c], quantity) - getattr(starts[c], quantity)
+                    for costs in by_size.values()
+                ]
+                axes.loglog(list(by_size), np.maximum(values, 0.01), style, label=command)
+        column[1].set_xlabel(name)
+    grid[0, 0].set_ylabel("CPU seconds")
+    grid[1, 0].set_ylabel("MiB")
+    grid[0, 0].legend(frameon=False)
+    figure.savefig(PICTURE, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", action="store_true", help="small sizes, rows alone, no picture")
+    is_part = parser.parse_args().part
+    print_head()
+    starts = costs_of(SMALLEST)
+    print("CPU seconds and MiB at most, and the exponent of the CPU seconds above the start\n")
+    of_label = f"{'label, s':>10}{'MiB':>8}{'exponent':>10}"
+    of_predict = f"{'predict, s':>12}{'MiB':>8}{'exponent':>10}"
+    print(f"{'':24}{of_label}{of_predict}")
+    print_row("start: 200 rows", starts, ("", ""))
+    measured: dict[str, dict[int, tuple[Cost, Cost]]] = {}
+    for name, sizes in SIZES.items():
+        if is_part and name != "rows":
+            continue
+        by_size = measured.setdefault(name, {})
+        for size in sizes:
+            grown = size // 10 if is_part else size
+            others = {}
+            if name == "labels":
+                others = {"rows": 20_000}
+            if name == "classes":
+                others = {"labels": 1_000}
+            by_size[grown] = costs_of(Size()._replace(**others, **{name: grown}))
+            slopes = ["", ""]
+            if len(by_size) > 1:
+                for c in (0, 1):
+                    above = [costs[c].cpu - starts[c].cpu for costs in by_size.values()]
+                    slopes[c] = f"{exponent(list(by_size), above):.2f}"
+            print_row(f"{grown:,} {name}", by_size[grown], slopes)
+    if is_part:
+        *_, tenth, largest = measured["rows"].values()
+        for command, before, after in zip(("label", "predict"), tenth, largest, strict=True):
+            print_ratio(f"chary {command}, 100,000 rows", after.cpu, "10,000 rows", before.cpu)
+        return
+    draw(measured, starts)
+
+
+def print_row(name: str, costs: tuple[Cost, Cost], slopes: tuple[str, str] | list[str]) -> None:
+    """Print the costs of one size, and the exponents since the size before."""
+    (label, predict), (of_label, of_predict) = costs, slopes
+    print(
+        f"{name:24}{label.cpu:10.2f}{label.memory:8.0f}{of_label:>10}"
+        f"{predict.cpu:12.2f}{predict.memory:8.0f}{of_predict:>10}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
