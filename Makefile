@@ -9,7 +9,7 @@ WHEEL  := build/wheel
 EXTRAS ?= plots,dask,excel
 TESTS  ?= tests --ignore=tests/common/test_docs.py
 
-.PHONY: demo study test lint wheel docs dist runners lowest newest mutants fuzz clean
+.PHONY: demo study test lint benchmarks wheel docs dist runners lowest newest mutants fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/chary demo --force
@@ -26,6 +26,10 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# What chary costs beside named baselines, at a reduced size, and how it compares with the stored ratios.
+benchmarks: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/run.py
 
 # The site, in build/site: no network is needed, a warning is an error, and so is a link that leads nowhere.
 SITE   := build/site

@@ -16,6 +16,7 @@ from scipy.special import bdtr, betaincinv
 from scipy.stats import hypergeom
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from stored import print_head
 
 from chary.audit import accept_threshold, compare, draw, interval
 from chary.audit.model import fit_with_audit
@@ -415,4 +416,5 @@ def show_model(console: Console, n_audits: int) -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

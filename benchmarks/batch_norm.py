@@ -15,6 +15,7 @@ import argparse
 
 import numpy as np
 import torch
+from stored import print_head
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -119,4 +120,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from stored import print_head
 
 ROOT = Path(__file__).resolve().parent.parent
 FIT = """
@@ -114,4 +115,5 @@ def run(tree: str, folder: Path, command: list[str], threads: int = 1) -> tuple[
 
 
 if __name__ == "__main__":
+    print_head()
     main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3)

@@ -15,17 +15,14 @@ With judgy and ppi-python installed, ``--check`` holds the formulas against the 
 """
 
 import argparse
-import platform
-import subprocess
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import multivariate_hypergeom
+from stored import print_head
 
-from chary import __version__
 from chary.audit import count_interval
 from chary.audit.class_counts import Sample, class_count_interval
 
@@ -246,16 +243,8 @@ def main() -> None:
     if options.check:
         check()
         return
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    print_head()
     console = Console(width=120)
-    console.print("$ python benchmarks/class_shares.py", highlight=False)
-    console.print(
-        f"# commit {commit}, chary {__version__}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, Python {platform.python_version()}",
-        highlight=False,
-    )
     for k in options.rows:
         show(console, k, options.exact_up_to)
 

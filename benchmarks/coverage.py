@@ -20,6 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import hypergeom
+from stored import print_head
 
 from chary.audit import count_interval, figures, interval, sequence
 from chary.audit.intervals import MOSTLY_RIGHT, NEUTRAL, _fewest_by_tail, clopper_pearson
@@ -434,4 +435,5 @@ def show(console: Console, title: str, names: list[str], tallies: list[Tally], f
 
 
 if __name__ == "__main__":
+    print_head()
     main()

@@ -17,6 +17,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
+from stored import print_head
 
 from chary.audit import interval
 from chary.audit.model import cross_fitted_score
@@ -220,4 +221,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

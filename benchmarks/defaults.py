@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from stored import print_head
 
 from chary import MixedEnsembleClassifier
 from chary.labelling.diagnose import Prepared, diagnose_rows, prepare
@@ -129,5 +130,6 @@ def labelled_rows(
 
 
 if __name__ == "__main__":
+    print_head()
     seeds, names = [*sys.argv[1:], "0,1", ""][:2] if len(sys.argv) != 2 else (sys.argv[1], "")
     main(tuple(int(seed) for seed in seeds.split(",")), [name for name in names.split(",") if name])

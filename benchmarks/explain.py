@@ -22,6 +22,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 from second_look import Features
+from stored import print_head
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
@@ -191,4 +192,5 @@ def _beside(reference: np.ndarray, other: np.ndarray) -> list[float]:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

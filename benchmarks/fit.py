@@ -1,6 +1,6 @@
 """CPU time of one fit on the paper's thirteen shapes, beside PyTorch and scikit-learn, as a table.
 
-    python benchmarks/fit.py [repeats]
+    python benchmarks/fit.py [repeats [DATA_SET ...]] > benchmarks/results/fit.txt
 
 Three ways to do 500 steps of 32 labelled rows, on one thread, best of ``repeats`` (default 3):
 
@@ -18,7 +18,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from math import ceil
@@ -32,6 +32,7 @@ from rich.table import Table
 from scipy.stats import gmean
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
+from stored import print_head, print_ratio
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 from torch.utils.data import DataLoader, TensorDataset
@@ -186,7 +187,8 @@ def gflop_of_a_fit(shape: Shape) -> float:
     return 2e-9 * N_STEPS * (forward + backward)
 
 
-def main(repeats: int = 3) -> None:
+def main(repeats: int = 3, names: Sequence[str] = ()) -> None:
+    print_head()
     torch.set_num_threads(1)
     peak = matmul_peak()
     table = Table(title=f"One fit of {N_STEPS} steps: CPU seconds on one thread, best of {repeats}")
@@ -206,6 +208,8 @@ def main(repeats: int = 3) -> None:
         table.add_column(column, justify="right", no_wrap=True)
     speedups = []
     for shape in SHAPES:
+        if names and shape.name not in names:
+            continue
         X, y = data_of(shape)
         ours, pytorch, mlp = (
             seconds(partial(fit, X, y), repeats)
@@ -226,7 +230,9 @@ def main(repeats: int = 3) -> None:
     console.print(
         f"Peak: {peak:.0f} GFLOP/s, the float32 product of two 1024 x 1024 matrices on one thread."
     )
+    print_ratio("one fit of the network", 1, "a PyTorch loop", vs_pytorch)
+    print_ratio("one fit of the network", 1, "MLPClassifier", vs_mlp)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main(*map(int, sys.argv[1:2]), names=sys.argv[2:])

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from defaults import DATA, labelled_rows
 from numpy.typing import NDArray
+from stored import print_head
 
 import chary
 from chary.audit.sheet import unlabelled_rows, write_sheet
@@ -203,6 +204,7 @@ def _write_answers(
 
 
 if __name__ == "__main__":
+    print_head()
     warnings.filterwarnings("ignore")
     seeds, names = [*sys.argv[1:], *["0", ""][len(sys.argv) - 1 :]]
     main([int(seed) for seed in seeds.split(",")], [name for name in names.split(",") if name])

@@ -12,14 +12,12 @@ heads are joint.
 from __future__ import annotations
 
 import argparse
-import platform
-import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
+from stored import print_head, print_ratio
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -118,24 +116,6 @@ def steps(X: Tensor, targets: Tensor) -> dict[str, Callable[[], None]]:
     }
 
 
-def commit() -> str:
-    """Return the commit of this tree."""
-    folder = Path(__file__).parent
-    git = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=folder, capture_output=True, text=True
-    )
-    return git.stdout.strip() or "unknown"
-
-
-def processor() -> str:
-    """Return what Linux calls the processor, elsewhere what Python calls it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -156,13 +136,8 @@ def main() -> None:
                 seconds[name].append(time.process_time() - start)
     medians = {name: float(np.median(values)) for name, values in seconds.items()}
 
-    print(f"python benchmarks/heads.py --repeats {arguments.repeats}")
-    print(
-        f"commit {commit()}, Python {platform.python_version()}, PyTorch {torch.__version__}, "
-        f"{processor()}, one thread, no GPU"
-    )
-    print()
-    print(f"A training step on ResNet-18: median CPU ms of {arguments.repeats}")
+    print_head()
+    print(f"One thread, no GPU. A training step on ResNet-18: median CPU ms of {arguments.repeats}")
     print(f"{'':{WIDTH}} {'ms':>5}  {'beside a supervised step':>24}")
     for name, value in medians.items():
         print(f"{name:{WIDTH}} {1000 * value:5.0f}  {value / medians[SUPERVISED]:24.2f}")
@@ -171,6 +146,8 @@ def main() -> None:
     more_heads = medians[FIFTY] / medians[FIVE]
     print(f"Five heads in a loop that passes all rows anyway: {heads_alone:.3f}")
     print(f"Fifty heads against five: {more_heads:.3f}")
+    print_ratio("a step of DiverseNetwork", medians[FIVE], "supervised", medians[SUPERVISED])
+    print_ratio("five heads, all rows pass", medians[ALL_ROWS_FIVE], "one head", medians[ALL_ROWS])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from stored import print_head, print_ratio
 
 CHARY = [sys.executable, "-c", "import sys; from chary.cli import main; sys.exit(main())"]
 
@@ -56,10 +57,12 @@ def answer(sheet: Path) -> None:
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp())
+    print_head()
     found = Table(title=f"chary judge, {n:,} rows x 10 columns", title_justify="left")
     for name in ("file", "what", "wall s", "CPU s", "peak MiB"):
         found.add_column(name, justify="left" if name in ("file", "what") else "right")
     rows = [("", "import chary.labelling", [sys.executable, "-c", "import chary.labelling"])]
+    ratios = []
     # In a process of its own: the peak of a child begins with what its parent holds.
     maker = get_context("spawn").Process(target=write_tables, args=(folder, n))
     maker.start()
@@ -88,12 +91,22 @@ def main() -> None:
                 [*judge, "--audit", str(sheet), "--confidence", "sure", "--by", "region"],
             ),
         ]
+        reading = 0.0
         for row in rows:
-            found.add_row(*row[:2], *(f"{number:,.1f}" for number in measured(row[2])))
+            taken = measured(row[2])
+            found.add_row(*row[:2], *(f"{number:,.1f}" for number in taken))
+            if row[1].startswith("polars"):
+                reading = taken[1]
+            elif reading:
+                ratios.append(
+                    (f"{row[1]}, {path.suffix[1:]}", taken[1], "Polars reads all", reading)
+                )
             if row[1].startswith("draw"):
                 answer(sheet)
         rows = []
     Console(width=110).print(found)
+    for ratio in ratios:
+        print_ratio(*ratio)
 
 
 if __name__ == "__main__":

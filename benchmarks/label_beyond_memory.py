@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table as Grid
+from stored import print_head
 
 from chary.labelling import label_table
 from chary.labelling.defaults import Defaults
@@ -215,4 +216,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

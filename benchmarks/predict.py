@@ -21,6 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from stored import print_head, print_ratio
+
 Taken = tuple[float, float, int]  # wall seconds, CPU seconds, MiB
 
 GENERATE = """
@@ -77,6 +79,7 @@ def main() -> None:
     parser.add_argument("--learners", nargs="+", default=["linear", "network", "mixed"])
     parser.add_argument("--memory", default="1.5GiB")
     given = parser.parse_args()
+    print_head()
     per_file, part = given.rows // given.files, min(given.part, given.files)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -105,16 +108,13 @@ def main() -> None:
                 if learner == "mixed" and kind == "all" and len(sizes) > 1:
                     continue  # on the first files alone
                 limit, rows = limits[kind], n_files * per_file
+                copy = limits[kind]
                 if learner == "mixed":
                     limit = with_members(limit, folder, rows)
                     show("  and scikit-learn's members", n_files, limit, rows)
-                show(
-                    f"chary predict, {learner}",
-                    n_files,
-                    predicted(folder, kind, learner, given.memory),
-                    rows,
-                    limit,
-                )
+                taken = predicted(folder, kind, learner, given.memory)
+                show(f"chary predict, {learner}", n_files, taken, rows, limit)
+                print_ratio(f"chary predict, {learner}", taken[1], "Polars copies", copy[1])
 
 
 def copied(folder: Path, kind: str) -> Taken:

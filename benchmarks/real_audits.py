@@ -16,6 +16,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 from sklearn.ensemble import RandomForestClassifier
+from stored import print_head
 
 from chary.audit import accept_threshold, count_interval, draw, figures, interval, sequence
 
@@ -128,4 +129,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

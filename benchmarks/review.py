@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from stored import print_head, print_ratio
 
 N_KEYS = 30
 
@@ -133,6 +134,7 @@ def first_row(console: Console, path: Path, n: int) -> None:
         f"{min(cpus) / base_cpu:.1f}",
     )
     console.print(table)
+    print_ratio("chary review, first row", min(cpus), "importing scikit-learn", base_cpu)
 
 
 def keys(console: Console, path: Path, n: int) -> None:
@@ -164,6 +166,7 @@ def keys(console: Console, path: Path, n: int) -> None:
     console.print(
         f"An answer by itself, nothing else at work in the process: {alone:.1f} ms of CPU."
     )
+    print_ratio("an answer, by the clock", np.median(pressed), "a stylesheet", np.median(idle))
     console.print(
         f"Ready after {ready:.1f} s, of which the draw {drawn:.1f}. The result: {result:.0f} ms."
     )
@@ -188,6 +191,7 @@ def main() -> None:
     small = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     large = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
     console = Console(width=110)
+    print_head()
     with tempfile.TemporaryDirectory() as folder:
         first_row(console, Path(folder) / "small.csv", small)
         keys(console, Path(folder) / "large.csv", large)

@@ -22,6 +22,7 @@ import polars as pl
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from stored import print_head
 from threadpoolctl import threadpool_limits
 
 from chary import MixedEnsembleClassifier
@@ -179,4 +180,5 @@ def _margins(found: list[Judged]) -> Table:
 
 
 if __name__ == "__main__":
+    print_head()
     main()

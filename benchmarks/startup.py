@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 from rich.table import Table
+from stored import print_head, print_ratio
 
 CHARY = ["-m", "chary"]
 STARTS = {
@@ -60,6 +61,7 @@ def write_table(path: Path) -> None:
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     console = Console(width=100)
+    print_head()
     table = Table(title=f"Start-up, best of {repeats}", title_justify="left")
     for name in ("command", "CPU seconds", "times an empty Python", "times importing scikit-learn"):
         table.add_column(name, justify="left" if name == "command" else "right")
@@ -68,6 +70,9 @@ def main() -> None:
     for name, seconds in cpu.items():
         table.add_row(name, f"{seconds:.2f}", f"{seconds / empty:.1f}", f"{seconds / sklearn:.2f}")
     console.print(table)
+
+    for name in ("chary --version", "chary label gone.csv -t y"):
+        print_ratio(name, cpu[name], "importing sklearn.linear_model", sklearn)
 
     table = Table(title="chary label, 5,000 rows x 10 columns, 200 labels", title_justify="left")
     for name in ("BLAS threads", "wall seconds", "CPU seconds", "wall, times one thread"):
@@ -80,6 +85,9 @@ def main() -> None:
         for threads in (1, os.cpu_count() or 1):
             wall, used = best(max(1, repeats // 2), words, OPENBLAS_NUM_THREADS=str(threads))
             one = one or wall
+            if threads == 1:
+                name = "chary label, 5,000 rows, 200 biased labels"
+                print_ratio(name, used, "importing sklearn.linear_model", sklearn)
             table.add_row(str(threads), f"{wall:.1f}", f"{used:.1f}", f"{wall / one:.2f}")
     console.print(table)
 

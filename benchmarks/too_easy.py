@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from stored import print_head
 
 from chary.cli.demo import TARGET, hide_labels
 from chary.labelling.defaults import DEFAULTS
@@ -89,5 +90,6 @@ def main(n_draws: int) -> None:
 
 
 if __name__ == "__main__":
+    print_head()
     warnings.filterwarnings("ignore")
     main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
