@@ -334,6 +334,9 @@ def _sentence_on(number: int, paths: Sequence[Path]) -> str:
                 f"{listed(existing, 'or')} cannot be replaced; close it if another program, such "
                 "as Excel, has it open."
             )
+    if number == errno.ENAMETOOLONG:
+        longest = max((path.name for path in paths), key=len)
+        return f"The file name {shown(longest, 60)} is too long; give the table a shorter name."
     folder = paths[0].parent
     reason = os.strerror(number).lower()
     if number == errno.ENOENT and not folder.is_dir():

@@ -287,3 +287,9 @@ def test_fields_of_nested_json_lines_can_be_judged_and_are_written_as_they_were(
     assert json.loads(out)["columns"][0]["accuracy"]["correct"] == 30
     first = json.loads((tmp_path / "log.judged.jsonl").read_text().splitlines()[0])
     assert first == {**rows[0], "chary_accept": True}
+
+
+def test_a_draw_takes_no_audit(tmp_path, run):
+    code, out, err = run("judge", "draw", tmp_path / "t.csv", "--labels", "y", "--audit", "a.csv")
+    assert (code, out) == (1, "")
+    assert "To draw rows, leave out --audit; to judge labels by the sheet, leave out draw." in err

@@ -335,7 +335,7 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     long = table.with_name("n" * 245 + ".csv")
     table.rename(long)
     for words, said in (
-        ([], "(file name too long)"),
+        ([], "is too long; give the table a shorter name."),
         (["--out", "/proc/self"], "is a system folder"),
         (["--out", "/dev"], "is a system folder"),
     ):
@@ -515,7 +515,10 @@ def test_how_to_name_codes_for_missing_is_said_once(tmp_path, run):
     for verb, more in (("label", ("--learner", "linear")), ("diagnose", ())):
         code, out, _ = run(verb, tmp_path / "t.csv", "-t", "y", *more)
         assert code == 0
-        assert out.count("stands for a missing value, pass --missing COLUMN=CODE.") == 1
+        hint = " ".join(out.split()).split("If such numbers stand for missing values, pass ")
+        assert len(hint) == 2
+        assert hint[1].startswith("--missing Q1=99 --missing Q1=98 --missing Q2=99 ")
+        assert "and so on, or --missing CODE for every column." in hint[1]
     out = run(
         "label",
         tmp_path / "t.csv",
@@ -610,3 +613,24 @@ def test_slips_among_labels_are_asked_about_and_merged_only_if_asked(table, run,
     code, _, err = run("label", table, "-t", "churn", *QUICK, "--force", "--same", "yes=yess=")
     assert code == 1
     assert err.count("\n") == 1
+
+
+def test_the_target_has_no_kind_to_choose(table, run):
+    code, out, err = run("label", table, "-t", "churn", "--drop", "churn")
+    assert (code, out) == (1, "")
+    assert "Column 'churn' is the target, which is read as it is: leave out --drop churn." in err
+
+
+def test_a_reason_does_not_name_a_code_that_stands_for_a_missing_value(tmp_path, run):
+    rng = np.random.default_rng(0)
+    csat = rng.choice([1, 2, 3, 4, 5, 9], 200)
+    labels = ["" if i >= 100 else "left" if csat[i] == 9 else "stays" for i in range(200)]
+    pl.DataFrame({"csat": csat, "x": rng.normal(size=200), "y": labels}).write_csv(
+        tmp_path / "t.csv"
+    )
+    words = ["-t", "y", "--missing", "csat=9", "--explain", "--learner", "linear"]
+    assert run("label", tmp_path / "t.csv", *words)[0] == 0
+    labelled = open_source(tmp_path / "t.labeled.csv", reserved=()).read().frame
+    reasons = labelled["chary_why"].drop_nulls()
+    assert reasons.str.contains("csat is missing").any()
+    assert not reasons.str.contains("csat = 9").any()

@@ -54,6 +54,10 @@ def judge_command(
     # ``draw`` is a word before the files, unless it is the only one: then it is a file's name.
     if file[0] == "draw" and len(file) > 1:
         file = file[1:]
+        if options.audit is not None:
+            raise ValueError(
+                "To draw rows, leave out --audit; to judge labels by the sheet, leave out draw."
+            )
     from chary.tables import open_source
     from chary.tables.source import flattened
 

@@ -146,7 +146,7 @@ def _refuse_unknown_columns(table: Table, options: DiagnoseOptions) -> None:
     from chary.tables import TablePreparation
 
     others = [name for name in table.frame.columns if name != options.target]
-    TablePreparation(**options.kinds).refuse_unknown_columns(others)
+    TablePreparation(**options.kinds).refuse_unknown_columns(others, options.target)
 
 
 def _require_labels(source: Table | Source, options: DiagnoseOptions) -> None:

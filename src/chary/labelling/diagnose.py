@@ -264,7 +264,9 @@ def prepare(
     ``kinds`` are the options of ``TablePreparation`` that name columns, such as ``missing``.
     """
     frame = table.frame.drop(target)
-    preparation = TablePreparation(**kinds).fit(frame, table.frame[target], defaults)
+    preparation = TablePreparation(**kinds)
+    preparation.refuse_unknown_columns(frame.columns, target)
+    preparation.fit(frame, table.frame[target], defaults)
     X, n_missing = preparation.transform_counted(frame)
     return Prepared(X, preparation, n_missing)
 

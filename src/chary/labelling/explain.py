@@ -129,7 +129,7 @@ class Explainer(NamedTuple):
         # A column that comes from a file beside the table is not in the frame.
         if name not in frame.columns:
             return [name] * frame.height
-        shown = shown_cells(frame[name]).to_list()
+        shown = shown_cells(self.preparation.without_codes(frame[name])).to_list()
         kinds = {column.name: column.kind for column in self.preparation.columns_}
         if kinds[name] != Texts.name:
             return shown

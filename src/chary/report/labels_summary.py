@@ -35,10 +35,13 @@ from chary.report.plain_data import (
     matrix_of,
 )
 from chary.tables.cells import cell_words
-from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, Column
+from chary.tables.columns import Texts
+from chary.tables.columns.kind import DATE, IDENTIFIER, TOPIC, UNREADABLE, UNUSED_TEXT, Column
 from chary.tables.preparation import Feature
 from chary.tables.target import likely_slips
 
+# Kinds of text by what became of it: it was read, or left out.
+_KIND_WORDS = {Texts.name: "text", UNUSED_TEXT: "unread text"}
 # At most this many features that differ between labelled and other rows are listed.
 _N_SHIFTS = 20
 # A row to check is shown by at most this many of its cells, identifiers included.
@@ -328,9 +331,9 @@ def _diagnosis(
 def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]:
     """List the features that differ most, once for the same words.
 
-    Several features may have the same words, such as the month and its sine. If a person can read
-    some of them, as the month, the first of these is listed and stands for all. If none can be
-    read, the last one is listed.
+    Several features may have the same words, such as the month and its sine. The first that a
+    person can read, as the month, is listed and stands for all. If none can be read, it is the
+    first of them, which differs most.
     """
     readable_words = {feature.words for feature in features if feature.unit != UNREADABLE}
     shift_of: dict[str, ShiftSummary] = {}  # by the words of the feature
@@ -338,11 +341,8 @@ def _shifts(diagnosis: Diagnosis, features: list[Feature]) -> list[ShiftSummary]
         if len(shift_of) == _N_SHIFTS:
             break
         feature = features[shift.feature]
-        if feature.unit == UNREADABLE:
-            is_listed = feature.words not in readable_words  # it may replace an earlier one
-        else:
-            is_listed = feature.words not in shift_of
-        if is_listed:
+        is_hidden = feature.unit == UNREADABLE and feature.words in readable_words
+        if not is_hidden and feature.words not in shift_of:
             shift_of[feature.words] = _shift(shift, feature)
     return list(shift_of.values())
 
@@ -445,7 +445,7 @@ def _columns(columns: Iterable[Column]) -> list[ColumnSummary]:
     return [
         {
             "name": column.name,
-            "kind": column.kind,
+            "kind": _KIND_WORDS.get(column.kind, column.kind),
             "used": column.used,
             "note": column.note,
             "doubtful": column.doubtful,

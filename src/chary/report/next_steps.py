@@ -26,7 +26,7 @@ from chary.report.plain_data import (
     ScoreSummary,
     headline_of,
 )
-from chary.tables.cells import CODE_WORDS
+from chary.tables import codes_in
 
 # These results are from real tables whose labels were from one group of rows, or chosen by a
 # column. A test compares the numbers with studies/results/tables. Gains are in points of accuracy.
@@ -42,6 +42,8 @@ _PRIOR_HELPS = (
 
 # A hint names at most this many labels that may be slips.
 _N_SLIPS = 5
+# At most this many codes for missing values are named in one hint.
+_N_CODES = 8
 
 _HALVING = "halving their width takes about four times as many rows"
 NARROWER = f"To narrow the intervals, label more random rows: {_HALVING}."
@@ -283,10 +285,19 @@ def slip_hint(slips: Sequence[SlipSummary], hints: Hints) -> str:
 
 def missing_hint(columns: Sequence[ColumnSummary], hints: Hints) -> str:
     """Say what to pass if a suspicious number stands for a missing value."""
-    if not any(CODE_WORDS in column["note"] for column in columns):
+    settings = []
+    for column in columns:
+        settings += [f"{column['name']}={code}" for code in codes_in(column["note"])]
+    if not settings:
         return ""
-    option = hints.option("missing", "COLUMN=CODE", "['COLUMN=CODE']")
-    return f"If such a number stands for a missing value, pass {option}."
+    repeated_flag = f" {flag_of('missing')} "
+    typed = repeated_flag.join(command_line([setting]) for setting in settings[:_N_CODES])
+    option = hints.option("missing", typed, repr(settings[:_N_CODES]))
+    others = ""
+    if len(settings) > _N_CODES:
+        everywhere = hints.option("missing", "CODE", "['CODE']")
+        others = f" and so on, or {everywhere} for every column"
+    return f"If such numbers stand for missing values, pass {option}{others}."
 
 
 def aim_question(hints: Hints, aim: str = ACCURACY) -> str:

@@ -108,7 +108,7 @@ def show_diagnosis(console: Console, diagnosis: DiagnosedSummary, hints: Hints) 
     columns = Grid("Column", "Kind", "Note", box=box.SIMPLE)
     for column in diagnosis["columns"]:
         name = Text(visible(column["name"], 60))
-        columns.add_row(name, column["kind"], Text(visible(column["note"], 200)))
+        columns.add_row(name, column["kind"], Text(visible(column["note"], 300)))
     console.print(columns)
     classes = sorted(diagnosis["classes"].items(), key=lambda item: -item[1])
     counts = [(name, f"{n_labels:,}") for name, n_labels in classes]
@@ -154,7 +154,7 @@ def _learner_sentence(settings: SettingsSummary) -> str:
 
 def _show_columns(console: Console, title: str, columns: list[ColumnSummary]) -> None:
     """Name columns, each with the note on it."""
-    names_and_notes = [(column["name"], visible(column["note"], 120)) for column in columns]
+    names_and_notes = [(column["name"], visible(column["note"], 300)) for column in columns]
     _show_names(console, title, names_and_notes)
 
 

@@ -41,7 +41,8 @@ class DrawPlan(TypedDict):
     """How many rows to draw."""
 
     k: int  # proposed
-    most: int
+    most: int  # that can be drawn on the page
+    population: int  # rows to draw from
 
 
 class RandomRow(TypedDict):
@@ -133,7 +134,7 @@ def answer(bench: Workbench, body: Body) -> AuditPage:
 def plan_draw(population: int) -> DrawPlan:
     """Propose how many rows to draw, and say how many can be drawn."""
     most = min(population, MOST_DRAWN)
-    return {"k": max(2, min(AUDIT_SIZE, most)), "most": most}
+    return {"k": max(2, min(AUDIT_SIZE, most)), "most": most, "population": population}
 
 
 def progress_of(filling: Filling | None) -> AuditProgress:

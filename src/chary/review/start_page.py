@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
@@ -112,7 +113,7 @@ def start_page(bench: Workbench, query: Query) -> StartPage | ChoosePage:
         "header_row": job.options.header_row or header_row_in(job.table.notes),
         "rows": job.table.frame.height,
         "labelled": sum(value.rows for value in job.values if value.is_label),
-        "notes": [*job.table.notes, *job.notes],
+        "notes": [_without_option(note) for note in (*job.table.notes, *job.notes)],
         "diagnosis": bench.diagnosis,
         "planned": plan_draw(job.population),
     }
@@ -133,7 +134,7 @@ def _choose_page(job: ChooseJob, target: str) -> ChoosePage:
         "more": len(values[MAX_CLASSES:]),
         "header_row": options.header_row or header_row_in(job.table.notes),
         "rows": job.table.frame.height,
-        "notes": list(job.table.notes),
+        "notes": [_without_option(note) for note in job.table.notes],
     }
 
 
@@ -236,10 +237,24 @@ def _columns(bench: Workbench) -> list[ColumnRow]:
             "doubtful": False,
         }
         column = columns_read.get(name, unread)
-        readings = _readings(column, bench.options)
-        chosen_kind = chosen_kinds.get(name)
-        rows.append({**column, "examples": examples, "readings": readings, "chosen": chosen_kind})
+        row: ColumnRow = {
+            **column,
+            "examples": examples,
+            "readings": _readings(column, bench.options),
+            "chosen": chosen_kinds.get(name),
+        }
+        row["note"] = _without_option(column["note"])
+        rows.append(row)
     return rows
+
+
+def _without_option(note: str) -> str:
+    """Leave out the option of the command that a note ends with: the page has a choice for it.
+
+    >>> _without_option("read as day first; if not, --dates month-first")
+    'read as day first'
+    """
+    return re.sub(r"; if not, (pass )?--[^,.]*", "", note)
 
 
 def _readings(column: ColumnSummary, options: ReviewOptions) -> list[Reading]:

@@ -27,7 +27,7 @@ from chary.tables.columns import (
     is_valid_column,
     other_orders_in,
 )
-from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE
+from chary.tables.columns.kind import DATE, IDENTIFIER, NUMBER, TOPIC, UNREADABLE, UNUSED_TEXT
 from chary.tables.formats import GROUP_ROWS, appending, require_writable, write_table
 from chary.tables.formats.base import Batch
 from chary.tables.formats.files import state_of
@@ -101,6 +101,7 @@ __all__ = [
     "SOURCE",
     "TOPIC",
     "UNREADABLE",
+    "UNUSED_TEXT",
     "WHY",
     "Batch",
     "Booleans",

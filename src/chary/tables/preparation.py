@@ -357,17 +357,25 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             indicators += [_indicator(name, place.column.name) for name in place.names]
         return numbers + indicators
 
-    def refuse_unknown_columns(self, names: Sequence[str]) -> None:
-        """Refuse parameters that speak of columns which are not among ``names``; list all."""
+    def refuse_unknown_columns(self, names: Sequence[str], target: str | None = None) -> None:
+        """Refuse parameters that speak of columns which are not among ``names``; list all.
+
+        The ``target`` is not among them: its kind is not chosen.
+        """
         sentences = []
-        for name in self._forced_kinds():
-            if name not in names:
+        for name, kind in self._forced_kinds().items():
+            if name == target:
+                sentences.append(
+                    f"Column {shown(name)} is the target, which is read as it is: leave out "
+                    f"{Parameter(kind, name)}."
+                )
+            elif name not in names:
                 sentences.append(
                     f"The table of features has no column {shown(name)} to override; "
                     f"{column_hint(name, names)}"
                 )
-        for settings, kind in ((self.missing, "the code"), (self.dates, "the dates")):
-            sentences += _unknown_columns(settings, names, kind)
+        for settings, words in ((self.missing, "the code"), (self.dates, "the dates")):
+            sentences += _unknown_columns(settings, names, words)
         if sentences:
             raise TableError(" ".join(sentences))
 
@@ -382,8 +390,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def filled(self, cells: pl.Series) -> Mask:
         """Tell which cells of a column hold something; codes for missing values hold nothing."""
-        codes = settings_for(cells.name, self.missing)
-        return ~missing_cells(without_codes(cells, codes)).to_numpy()
+        return ~missing_cells(self.without_codes(cells)).to_numpy()
+
+    def without_codes(self, cells: pl.Series) -> pl.Series:
+        """Empty the cells of a column that hold a code for a missing value."""
+        return without_codes(cells, settings_for(cells.name, self.missing))
 
     def _without_codes(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Empty the cells that hold a code for a missing value."""

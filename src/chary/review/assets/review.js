@@ -417,7 +417,8 @@ function drawForm(planned, audit) {
   rows.min = audit ? audit.drawn + 1 : 1;
   const proposed = audit ? Math.min(planned.most, audit.drawn + 20) : planned.k;
   if (document.activeElement !== rows) rows.value = proposed;
-  say($("draw-words"), `Out of ${many(planned.most, "row")}.`);
+  const limit = planned.most < planned.population ? `, ${count(planned.most)} at most` : "";
+  say($("draw-words"), `Out of ${many(planned.population, "row")}${limit}.`);
   say($("draw-button"), audit ? "Draw more rows" : "Draw rows at random");
   show(form.querySelector("fieldset"), !audit);
   form.onsubmit = oneAtATime(async (event) => {
@@ -479,7 +480,7 @@ async function startPage() {
     const cells = make("td", {}, ...examples.filter((text) => text !== "").map(example));
     const head = make("th", { scope: "row", dir: "auto" }, seen(name, 120));
     if (judged) return make("tr", {}, head, cells);
-    const present = { numeric: "number", categorical: "category", words: "text" }[kind] ?? kind;
+    const present = { numeric: "number", categorical: "category" }[kind] ?? kind;
     const asSeen = make("option", { value: "" }, chosen ? "as chary sees it" : present || "being looked at");
     const option = (choice) => make("option", { value: choice, selected: choice === chosen }, choice);
     const choices = current.kinds.filter((choice) => chosen || choice !== present);
@@ -636,6 +637,7 @@ async function choosePage() {
       const unlabeled = names(current.values.filter((value) => !value.is_label));
       const classes = names(current.values.filter((value) => value.is_label && value.is_doubtful));
       await ask("/api/labels", { target, task, unlabeled, classes });
+      history.scrollRestoration = "manual"; // the next page begins at its top
       location.reload();
     }, $("choose-error"));
   }));
