@@ -742,12 +742,12 @@ def test_the_rows_that_were_wrong_are_listed_with_what_the_person_saw(table, tmp
     drawn(frame, ["rule"], path, 40)
     rows = filled(path, truth)
     found = judge(frame, ["rule"], path)
-    expected = [row for row in rows if frame["rule"][row] != truth[row]]
+    expected = [row for row in rows if frame["rule"][row] not in (truth[row], "")]
     assert [row.number for row in found.wrong] == expected
     listed = summarize_judged(found)["wrong"][0]
     row = expected[0]
     assert (listed["row"], listed["truth"]) == (row + 1, truth[row])
-    assert listed["labels"] == {"rule": frame["rule"][row] or None}
+    assert listed["labels"] == {"rule": frame["rule"][row]}
     assert listed["cells"]["text"] == f"t{row}"
     assert "rule" not in listed["cells"]
 
@@ -788,6 +788,12 @@ def test_what_cannot_be_required_is_refused(require, message):
     frame = {"rule": ["a", "b"] * 30}
     with pytest.raises(ValueError, match=message):
         chary.judge(frame, "rule", ["a", "b"] * 30, require=require)
+
+
+def test_what_would_do_nothing_is_refused():
+    frame = {"text": [f"t{i}" for i in range(60)], "rule": ["a", "b"] * 30}
+    with pytest.raises(TableError, match="hide only applies to sheets"):
+        chary.judge(frame, "rule", ["a", "b"] * 30, hide="text")
 
 
 def test_refusals_and_decoration_are_asked_about():

@@ -146,6 +146,10 @@ def test_chary_judges_its_own_labels(tickets, run):
         (["-l", "rule", "-k", 501], "501 rows cannot be drawn from 500"),
         (["-l", "rule", "--confidence", "nope"], "no column 'nope'"),
         (["-l", "rule", "--audit", "nowhere.csv"], "cannot be read"),
+        (
+            ["-l", "rule", "--annotator", "b.csv"],
+            "--annotator has a meaning once rows are labelled",
+        ),
     ],
 )
 def test_bad_words_are_answered_in_one_sentence(tickets, run, words, said):

@@ -410,10 +410,13 @@ def _compare(
 def _wrong_rows(
     source: Source, columns: Sequence[JudgedColumn], answers: AuditAnswers
 ) -> list[WrongRow]:
-    """List the answered rows that a column labels otherwise, with what the person could see."""
+    """List the answered rows that a column labels otherwise, with what the person could see.
+
+    A row without a label has no wrong one.
+    """
     is_wrong = np.zeros(len(answers.drawn), dtype=bool)
     for column in columns:
-        is_wrong |= ~column.correct & ~answers.skipped
+        is_wrong |= _is_filled(column.labels) & ~column.correct & ~answers.skipped
     names = answers.columns_shown
     if names is None:
         names = tuple(source.names)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from chary._words import Step, shown
+from chary._words import Parameter, Step, shown
 from chary.audit.answers import AuditAnswers, classes_meant, match_answers, refuse_foreign_answers
 from chary.audit.labels_under_test import LabelsUnderTest
 from chary.audit.origin import SheetOrigin, origin_of
@@ -85,6 +85,8 @@ def read_truth(truth: Any, tested: LabelsUnderTest) -> AuditAnswers:
     """
     if isinstance(truth, (str, os.PathLike)):
         return _read_sheet(truth, tested)
+    if tested.options.hide:
+        raise TableError(Parameter("hide"), " only applies to sheets; leave it out.")
     if tested.options.annotator:
         raise TableError(
             "Answers of several people are read from sheets; pass the path of the first."

@@ -81,11 +81,12 @@ def judge_command(
 
 def _draw(scan: Source, options: JudgeOptions, as_json: bool) -> None:
     """Draw random rows onto a sheet."""
-    if options.require:
-        raise ValueError(
-            "--require has a meaning once rows are labelled; leave it out to draw them, or pass "
-            "--audit."
-        )
+    for flag, value in {"--require": options.require, "--annotator": options.annotator}.items():
+        if value:
+            raise ValueError(
+                f"{flag} has a meaning once rows are labelled; leave it out to draw them, or pass "
+                "--audit."
+            )
     from chary._files import make_folders
     from chary.audit import sheet_path
     from chary.audit.judge import draw_to_judge

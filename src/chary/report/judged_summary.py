@@ -453,8 +453,8 @@ def _pair_sentence(pair: LabelPair, n_rows: int) -> str:
     sentence = (
         f"{outcome} ({p_value(difference.p_value, 'p ')}): {first} alone is right on "
         f"{counted(comparison.only_first, 'row')}, {second} alone on {comparison.only_second}, of "
-        f"{pair.n_audited} audited. The accuracy of {first} is between {_points(difference.low)} "
-        f"and {_points(difference.high)} than that of {second}."
+        f"{pair.n_audited} audited. The accuracy of {first} is between "
+        f"{_points(difference.low, difference.high)} than that of {second}."
     )
 
     if comparison.n_skipped:
@@ -472,14 +472,17 @@ def _pair_sentence(pair: LabelPair, n_rows: int) -> str:
     return f"{sentence}."
 
 
-def _points(difference: float) -> str:
-    """Write a difference of accuracies in points.
+def _points(low: float, high: float) -> str:
+    """Write limits of a difference of accuracies in points.
 
-    >>> _points(-0.125)
-    '12.5 points lower'
+    >>> _points(-0.125, 0.03), _points(-0.125, -0.03)
+    ('12.5 points lower and 3.0 points higher', '3.0 and 12.5 points lower')
     """
-    direction = "lower" if difference < 0 else "higher"
-    return f"{100 * abs(difference):.1f} points {direction}"
+    if low < 0 < high:
+        return f"{-100 * low:.1f} points lower and {100 * high:.1f} points higher"
+    nearer, farther = sorted([abs(low), abs(high)])
+    direction = "lower" if low < 0 else "higher"
+    return f"{100 * nearer:.1f} and {100 * farther:.1f} points {direction}"
 
 
 def _wrong_row(row: WrongRow) -> WrongRowSummary:
