@@ -22,9 +22,10 @@ _polars_lost = False
 
 
 def refuse_after_fork() -> None:
-    """Refuse to wait for threads that a fork left behind.
+    """Refuse to use Polars in a forked process; otherwise, note that it is about to start.
 
-    The threads of Polars, which reads tables, do not follow into a forked process.
+    The threads of Polars, which reads tables, do not follow into a forked process. What waits for
+    them there hangs.
     """
     global _polars_started
     if _polars_lost:

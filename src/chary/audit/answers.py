@@ -218,7 +218,11 @@ class Audit:
 
     @cached_property
     def accuracy(self) -> Score:
-        """The accuracy; its limits hold at any moment if the person was told when to stop."""
+        """The accuracy.
+
+        If the person was told when to stop, its limits are the wider ones, which hold whenever
+        somebody stops.
+        """
         skipped = self.answers.skipped
         stopped = self.answers.stopped
         return promised_score(self.correct, skipped, self.population, self.level, stopped=stopped)

@@ -341,7 +341,7 @@ def _judge_column(
     else:
         judgement = judge_labels(answers.truth, labels, counts, skipped=skipped, level=level)
 
-    # The accuracy among the rows that have a label, also beside one label for all of them.
+    # The accuracy among the rows that have a label, and what one label for all of these would have.
     labelled = None
     has_label = _is_filled(labels)
     if has_label.any():

@@ -128,10 +128,15 @@ def _exchanged(outcome: Outcome) -> Outcome:
 
 
 def _fewest_kept(outcome: Outcome, risk: float) -> int:
-    """Find the smallest difference, in rows, that is kept."""
+    """Find the lowest difference, in rows, that the test does not reject at ``risk``.
+
+    The search goes up from the lowest difference that is possible, first in coarse steps and then
+    in fine ones.
+    """
     b, c, n, population = outcome
-    # The sample itself is of the table, so no difference below this is possible.
-    start = b - (population - n) - c
+    # All rows outside the sample might favour the other labelling.
+    lowest_possible = b - c - (population - n)
+    start = lowest_possible
     likeliest = math.ceil(population * (b - c) / n)
     for n_steps in (_COARSE, _FINE):
         step = max(1, population // n_steps)
@@ -140,8 +145,9 @@ def _fewest_kept(outcome: Outcome, risk: float) -> int:
             difference += step
         # The chance is not quite monotone, so the finer steps begin two coarse ones before.
         start = max(start, difference - 2 * step)
+    # Between two fine steps the test was not asked; one step less is on the safe side.
     margin = 0 if step == 1 else step
-    return max(difference - margin, b - (population - n) - c)
+    return max(difference - margin, lowest_possible)
 
 
 def _p_value(outcome: Outcome, difference: int, step: int) -> float:

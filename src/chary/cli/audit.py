@@ -50,7 +50,8 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     from chary.tables.table import rows_that_count
     from chary.tables.target import target_labels
 
-    # --format is for the table that the next command writes, and decides the kind of sheet.
+    # --format says how to write: this sheet, and the table of the next command. It does not say how
+    # to read this file.
     opened = console.open_table(file, replace(options, format=None))
     target = options.target
     source = None

@@ -198,8 +198,12 @@ def _show(summary: PredictSummary) -> None:
 
 
 def _new_rows_notes(new_rows: Mapping[str, NewRowsSummary]) -> list[str]:
-    """Write a sentence on each file with unlike rows, and one on all other files."""
-    from chary.labelling import KNOWN
+    """Say whether the rows of the files look like those that the model learned from.
+
+    There is a sentence on each file whose rows differ, and one on all other files together. A
+    single file has its own sentence in any case.
+    """
+    from chary.labelling import LOOK_AS_KNOWN
 
     if len(new_rows) == 1:
         return [comparison["sentence"] for comparison in new_rows.values()]
@@ -210,5 +214,5 @@ def _new_rows_notes(new_rows: Mapping[str, NewRowsSummary]) -> list[str]:
             notes.append(f"{Path(output).name}: {comparison['sentence']}")
     n_alike = len(new_rows) - len(notes)
     if n_alike:
-        notes.append(f"The rows of {counted(n_alike, 'file')} {KNOWN}.")
+        notes.append(f"The rows of {counted(n_alike, 'file')} {LOOK_AS_KNOWN}.")
     return notes

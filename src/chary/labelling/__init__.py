@@ -13,7 +13,7 @@ from chary.labelling.diagnose import (
     diagnose_table,
 )
 from chary.labelling.drift import (
-    KNOWN,
+    LOOK_AS_KNOWN,
     NewRowsSummary,
     RowComparison,
     compare_with_reference,
@@ -33,7 +33,7 @@ from chary.labelling.score import Predictor, predict_table
 
 __all__ = [
     "DEFAULTS",
-    "KNOWN",
+    "LOOK_AS_KNOWN",
     "MILD",
     "REPRESENTATIVE",
     "SOURCES",

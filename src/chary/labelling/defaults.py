@@ -111,9 +111,10 @@ class Defaults:
 
     # Texts are left out if the log loss of held-out labels without them is below this share of the
     # loss with them. On 70 draws with texts beside other columns: +0.77 points over keeping texts,
-    # worst draw -2.3. With any lower loss (1.0): +0.73 points, worst draw -14.9. Three margins and
-    # four limits of the standard error were tried. In 146 draws of all 50 tables texts are left out
-    # of nine: 0.6 ± 1.3 points, from -4.1 to 5.9 (studies/results/defaults/report.md).
+    # worst draw -2.3. With a share of 1.0, which is any lower loss: +0.73 points, worst draw -14.9.
+    # Three shares and four limits for the standard error of the difference were tried. In 146 draws
+    # of all 50 tables texts are left out of nine: 0.6 ± 1.3 points, from -4.1 to 5.9
+    # (studies/results/defaults/report.md).
     text_loss_ratio: float = 0.9
     # The quick model that gives these losses has this many trees. No stored result.
     quick_trees: int = 40

@@ -33,7 +33,7 @@ DIFFERENT = "different"
 UNCHECKED = "unchecked"
 
 # The sentence about rows that are alike ends with this.
-KNOWN = "have the values, ranges and missing cells that the model knows"
+LOOK_AS_KNOWN = "have the values, ranges and missing cells that the model knows"
 # The ranges are found in this many rows, or up to twice as many; a bound of cost.
 _RANGE_ROWS = 20_000
 # The sentence names at most this many columns.
@@ -81,7 +81,7 @@ class RowComparison:
                 why = "the model file has no figures to compare with"
             return f"{rows} could not be compared with those the model learned from: {why}."
         if self.verdict == ALIKE:
-            return f"{rows} {KNOWN}."
+            return f"{rows} {LOOK_AS_KNOWN}."
         shifts = [
             f"{shown(shift.column)} ({shift.what}: {percent(shift.here)} here, "
             f"{percent(shift.then)} then)"

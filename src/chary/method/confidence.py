@@ -403,8 +403,8 @@ def expected_calibration_error(
 def risk_coverage_curve(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverageCurve:
     """Compute the error rate of the k most confident rows, for every k.
 
-    Rows of equal confidence could be answered in any order. Each of them is given the error rate of
-    all of them, which is the mean over all orders. The area under the curve (AURC) is 0 if every
+    Rows of equal confidence have no order. If three of them have one error, each counts as a third
+    of an error: the mean over all orders. The area under the curve (AURC) is 0 if every
     prediction is right. It equals the error rate of all rows if the confidence does not tell right
     predictions from wrong ones.
 

@@ -272,9 +272,9 @@ def _annotators(result: JudgedTable) -> AnnotatorsSummary | None:
 def _column(column: JudgedColumn, result: JudgedTable) -> JudgedColumnSummary:
     """Summarize how good the labels in one column are."""
     judgement = column.judgement
+    of_all_rows = column.always if result.answers.stopped else judgement.accuracy
     # Among all rows, a row without a label counts as wrong. So the headline is about the rows with
     # a label, if any was audited.
-    of_all_rows = column.always if result.answers.stopped else judgement.accuracy
     promised = column.labelled or of_all_rows
     baseline = column.baseline
     subject = f"The labels in column {shown(column.name, 40)}"
@@ -339,7 +339,10 @@ def _accuracy_sentence(column: JudgedColumn, result: JudgedTable, promised: Scor
 
 
 def _remarks(column: JudgedColumn, result: JudgedTable, promised: Score) -> list[str]:
-    """Give further limits of the labels that are right."""
+    """Give two other intervals for the share of right labels.
+
+    One is a lower limit alone. The other holds whenever a person stops.
+    """
     # If the person was told when it was enough, the interval allows for that already.
     if result.answers.stopped:
         return []

@@ -495,10 +495,10 @@ def _audit(result: LabeledTable, class_names: list[str]) -> AuditSummary | None:
 
 
 def _class_shares(result: LabeledTable) -> list[ClassShareSummary]:
-    """Say how many rows of the table are of each class, given labels included.
+    """Say how many rows of the whole table are of each class, the one with most labels first.
 
-    The audit bounds the rows of a class among those without a given label; the rows with a given
-    label are added to both bounds. The class with the most labels comes first.
+    The audit gives a lower and an upper limit for the rows without a given label. Given labels are
+    certain, so their number is added to both limits.
     """
     audit = result.audit
     if audit is None:

@@ -237,14 +237,14 @@ def likely_codes(
 ) -> list[tuple[str, int]]:
     """Find frequent numbers that look like codes, such as -9 or 999.
 
-    They are far from the other numbers, or they have two digits or more and are a spike, as 99 in
-    an eighth of the cells beside ages of 18 to 90.
+    They are far from the other numbers. Or they have several digits and are much more frequent than
+    their neighbours, a spike: among ages of 18 to 90, a 99 in one cell of eight.
 
     Parameters
     ----------
     numbers : Series
     spike_ratio : float
-        A spike has at least this many times the cells of each of the values next to it.
+        A spike is in at least this many times as many cells as either value next to it.
     spike_cells : int
         A spike has at least this many cells.
 

@@ -85,6 +85,7 @@ def find_column(
 
     plain = unified(cells)
     if forced in ("categorical", "text") and can_be_text(cells.dtype):
+        # A category is read as a class of the target is: 1, 1.0 and "1" are the same one.
         plain = target_texts(plain)
     filled = filled_cells(plain)
     is_declared = not forced and cells.dtype in (pl.Categorical, pl.Enum)

@@ -277,9 +277,10 @@ def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
         if not has_order.any() or n_in_sample < len(sample) / 2:
             continue
         n_dates = _read_moments(filled, order).days.count()
-        # An order that reads no cell beside those in the first order says nothing.
-        n_in_first_order = n_dates_of.get("ymd", 0)
-        if n_dates >= n_needed and n_dates > n_in_first_order:
+        # Year, month and day, the first of the orders, is read in every other order, too. So
+        # another order counts only if it reads more cells than that one.
+        n_year_first = n_dates_of.get("ymd", 0)
+        if n_dates >= n_needed and n_dates > n_year_first:
             n_dates_of[order] = n_dates
     return n_dates_of
 

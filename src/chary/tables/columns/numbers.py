@@ -293,6 +293,11 @@ class _Marks(NamedTuple):
     decimal: str
     thousands: str
 
+    @property
+    def thousands_in_numbers(self) -> str:
+        """The mark between thousands as numbers have it."""
+        return self.thousands.replace("_", " ")
+
 
 # The marks that numbers may have. If several fit equally many numbers, the first one is taken. The
 # last entry is for numbers with points between thousands and without decimals.
@@ -385,12 +390,13 @@ def _read_amounts(cells: pl.Series, form: Form) -> pl.Series:
     """
     amounts = _split(cells)
     number = amounts["number"]  # as text
-    pattern = _pattern(_Marks(form.decimal, form.thousands))
+    marks = _Marks(form.decimal, form.thousands)
+    pattern = _pattern(marks)
     has_form = number.str.contains(pattern).fill_null(False)
     number = number.set(~has_form, None)
 
     # Python's notation: no mark between thousands, and a decimal point.
-    thousands = form.thousands.replace("_", " ")
+    thousands = marks.thousands_in_numbers
     if form.decimal == "," and not thousands:
         thousands = "."  # ``_pattern`` lets a point pass only between thousands
     if thousands:
@@ -532,7 +538,7 @@ def _pattern(marks: _Marks) -> str:
     """
     whole_forms = [r"\d+"]
     if marks.thousands:
-        mark = re.escape(marks.thousands.replace("_", " "))
+        mark = re.escape(marks.thousands_in_numbers)
         whole_forms.append(rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})+")
     if marks.thousands == ",":
         whole_forms.append(r"\d{1,2}(?:,\d{2})+,\d{3}")

@@ -243,9 +243,9 @@ class _ParquetAppender(Appender):
         self.pool.shutdown()
 
     def _put(self, frame: pl.DataFrame | None) -> None:
-        """Hand over rows as soon as the writer has taken the last ones.
+        """Wait until the writer has taken the last rows, and hand over these.
 
-        A writer that failed takes no more rows, so it is looked after while waiting.
+        A writer that failed never takes them, so it is checked again and again while waiting.
         """
         while self.writer is not None:
             if self.writer.done():
