@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaln
 from scipy.stats import binomtest
 
-from chary._arrays import Floats
+from chary._arrays import Floats, Ints
 from chary.audit.intervals import NEUTRAL, count_interval, interval
 
 # With more drawn rows outcomes are not enumerated, as their number grows with the square.
@@ -157,38 +157,44 @@ def _p_value(outcome: Outcome, difference: int, step: int) -> float:
     most = (population - difference) // 2
     if most < fewest:
         return 0.0
-    only_second = np.unique(np.append(np.arange(fewest, most, step), most))  # C: (j,)
-    n_steps = len(only_second)
+    numbers = np.unique(np.append(np.arange(fewest, most, step), most))  # C: (j,)
+
     # The C that are probable; the ends of their range are looked at, too.
     low, high = count_interval(b + c, n, population, 1 - _RISK_OF_NUISANCE)
     first = max(fewest, math.ceil((low - difference) / 2))
     last = min(most, math.floor((high - difference) / 2))
     if first > last:
         return _RISK_OF_NUISANCE
-    only_second = np.append(only_second, [first, last])
-    is_probable = (first <= only_second) & (only_second <= last)
+    is_probable = (first <= numbers) & (numbers <= last)
+    probable = np.append(numbers[is_probable], [first, last])
 
-    only_first = only_second + difference  # B
+    # How rare an outcome is must not depend on the one that was seen: all C count the same.
+    chances = _chances(numbers, difference, n, population)  # (j, n + 1, n + 1)
+    rarity = chances.sum(axis=0)
+    is_rare = rarity <= rarity[b, c] * (1 + _ROUNDING)
+    chances_if_probable = _chances(probable, difference, n, population)
+    largest = float((chances_if_probable * is_rare).sum(axis=(1, 2)).max())
+    return min(1.0, largest + _RISK_OF_NUISANCE + _ROUNDING)
+
+
+def _chances(only_second: Ints, difference: int, n: int, population: int) -> Floats:
+    """Compute the chances of all outcomes (b, c) for each C; 0 if b + c exceeds n.
+
+    Returns
+    -------
+    array of shape (j, n + 1, n + 1)
+    """
+    only_first = only_second + difference  # B: (j,)
     neither = population - only_first - only_second
     drawn = np.arange(n + 1)
     log_first = _log_choose(only_first[:, None], drawn)  # (j, n + 1)
     log_second = _log_choose(only_second[:, None], drawn)
-    log_rest = _log_choose(neither[:, None], drawn)
-    all_draws = _log_choose(np.array(population), np.array(n))
+    log_neither = _log_choose(neither[:, None], drawn)
+    log_all = _log_choose(np.array(population), np.array(n))
 
-    # All outcomes (b, c) with b + c <= n, as a list.
-    firsts, seconds = np.nonzero(np.add.outer(drawn, drawn) <= n)
-    chances = np.exp(
-        log_first[:, firsts]
-        + log_second[:, seconds]
-        + log_rest[:, n - firsts - seconds]
-        - all_draws
-    )  # (j, outcomes)
-    rarity = chances[:n_steps].sum(axis=0)  # the same for all outcomes
-    seen = int(np.flatnonzero((firsts == b) & (seconds == c))[0])
-    is_rare = rarity <= rarity[seen] * (1 + _ROUNDING)
-    largest = float((chances[is_probable] @ is_rare).max())
-    return min(1.0, largest + _RISK_OF_NUISANCE + _ROUNDING)
+    n_neither = n - np.add.outer(drawn, drawn)  # (n + 1, n + 1) drawn rows that are neither
+    log_chances = log_first[:, :, None] + log_second[:, None, :] + log_neither[:, n_neither]
+    return np.exp(np.where(n_neither >= 0, log_chances - log_all, -np.inf))
 
 
 def _log_choose(n: Any, k: Any) -> Floats:
