@@ -3,7 +3,7 @@
 For a grid of truths (B rows on which only the first is right, C on which only the second) all
 outcomes of an audit are enumerated. Beside it the interval that chary used before (``split``), and
 that of Agresti and Min (2005), which is asymptotic; and how often the test calls equal labellings
-different, beside McNemar's exact test. Run (ten minutes):
+different, beside McNemar's exact test. Run (five minutes):
 ``python benchmarks/paired.py > benchmarks/results/paired.txt``
 """
 
