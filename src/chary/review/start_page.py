@@ -49,6 +49,7 @@ class SlipRow(TypedDict):
 
     label: str
     words: str  # what is said of it
+    meant: str  # the class that it may be a slip for, or is counted as
     chosen: str | None  # the class that it is counted as; None: a class of its own
 
 
@@ -209,13 +210,13 @@ def _slips(bench: Workbench) -> list[SlipRow]:
     chosen_slips = bench.options.same or {}
     for label, meant in chosen_slips.items():
         words = f"{shown(label)} is counted as {shown(meant)}."
-        slips.append({"label": label, "words": words, "chosen": meant})
+        slips.append({"label": label, "words": words, "meant": meant, "chosen": meant})
 
     rows_of = {value.name: value.rows for value in bench.job.values if value.is_label}
     for slip in likely_slips(rows_of, DEFAULTS.slip_share):
         n_rows = counted(slip.rows, "row")
         words = f"{shown(slip.label)} ({n_rows}) may be a slip for {shown(slip.meant)}."
-        slips.append({"label": slip.label, "words": words, "chosen": None})
+        slips.append({"label": slip.label, "words": words, "meant": slip.meant, "chosen": None})
     return slips
 
 

@@ -513,8 +513,8 @@ async function startPage() {
 
   const showSlips = ({ slips, values }) => {
     const classes = values.filter((value) => value.is_label).map(({ name }) => name);
-    $("slips").replaceChildren(...slips.map(({ label, words, chosen }) => {
-      const others = classes.filter((name) => name !== label);
+    $("slips").replaceChildren(...slips.map(({ label, words, meant, chosen }) => {
+      const others = [meant, ...classes.filter((name) => name !== label && name !== meant)];
       const option = (name) => make("option", { value: name, selected: name === chosen }, `the same as ${seen(name, 60)}`);
       const alone = make("option", { value: "" }, "a class of its own");
       const select = make("select", { "aria-label": `${seen(label, 80)} is` }, alone, ...others.map(option));

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import logging
 import re
 import zipfile
 from collections.abc import Mapping
@@ -64,6 +65,9 @@ _DAY = r"^\d{4}-\d\d-\d\d$"
 _MIXED = re.compile(r"type coercion is strict.*column __UNNAMED__(\d+)", re.DOTALL)
 # A sentence lists at most this many worksheets.
 _NAMED_SHEETS = 12
+# Of a column without a cell, such as the answers of a new sheet, the package logs a warning, which
+# Python prints if nobody listens.
+logging.getLogger("fastexcel").addHandler(logging.NullHandler())
 
 
 class Xlsx(Format):
