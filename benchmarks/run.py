@@ -52,6 +52,7 @@ LEFT_OUT = {
     "guesses": "studies accuracy",
     "label_beyond_memory": "needs gigabytes, and tables that are not in the repository",
     "mutants": "studies the tests",
+    "paired": "studies accuracy",
     "real_audits": "studies coverage",
     "rivals": "studies accuracy",
     "second_look": "studies accuracy",
