@@ -13,13 +13,14 @@ from importlib import import_module
 from studies.ablations import ABLATIONS
 from studies.audits import AUDIT
 from studies.collection import COLLECTION, TableFacts, labelled_rows
+from studies.comparison import average_ranks, paired_tests
 from studies.figures import draw
 from studies.orderings import ORDERINGS
 from studies.paper import PAPER
 from studies.peers import PEERS
 from studies.priors import PRIORS
 from studies.real_tables import REAL_TABLES
-from studies.results import import_results, results_of, to_csv, to_markdown, write_report
+from studies.results import import_results, results_of, to_csv, to_latex, to_markdown, write_report
 from studies.runner import run
 from studies.store import Store
 from studies.study import Cell, Method, Metric, Study, Task
@@ -37,13 +38,16 @@ __all__ = [
     "Study",
     "TableFacts",
     "Task",
+    "average_ranks",
     "draw",
     "find_study",
     "import_results",
     "labelled_rows",
+    "paired_tests",
     "results_of",
     "run",
     "to_csv",
+    "to_latex",
     "to_markdown",
     "write_report",
 ]

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -100,6 +101,59 @@ def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def to_latex(tables: Iterable[TextTable]) -> str:
+    r"""Write tables as LaTeX, with the rules of the package booktabs.
+
+    Parameters
+    ----------
+    tables : iterable of TextTable
+        Such as ``tables_of(study, results)``, ``average_ranks`` and ``paired_tests``.
+
+    Examples
+    --------
+    >>> print(to_latex([TextTable("Accuracy (%)", ["Set", "ours"], [["a_1", "**71 ± 2**"]])]))
+    \begin{table}
+    \caption{Accuracy (\%).}
+    \begin{tabular}{lr}
+    \toprule
+    Set & ours \\
+    \midrule
+    a\_1 & \textbf{71 $\pm$ 2} \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    text = ""
+    for caption, heads, rows in tables:
+        head, *lines = [" & ".join(map(_latex_cell, row)) + r" \\" for row in (heads, *rows)]
+        text += "\n".join(
+            [
+                r"\begin{table}",
+                rf"\caption{{{_latex_cell(caption)}.}}",
+                rf"\begin{{tabular}}{{l{'r' * (len(heads) - 1)}}}",
+                r"\toprule",
+                head,
+                r"\midrule",
+                *lines,
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+                "",
+            ]
+        )
+    return text
+
+
+def _latex_cell(cell: str) -> str:
+    """Escape what LaTeX reads as a command, and set what is bold in Markdown in bold."""
+    cell = re.sub(r"([&%$#_{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
+    cell = re.sub(r"\*\*(.*?)\*\*", r"\\textbf{\1}", cell)
+    for sign, command in (("±", r"$\pm$"), ("<", "$<$"), ("~", r"\textasciitilde{}")):
+        cell = cell.replace(sign, command)
+    return cell
+
+
 def tables_of(study: Study, results: Results) -> list[TextTable]:
     """The tables of a study that have rows."""
     tables = (table(study, results) for table in study.tables or (_beside_the_paper,))
@@ -175,7 +229,10 @@ def import_results(path: Path) -> ResultList:
 def write_report(
     study: Study, results: Results, folder: Path, companion: Results = ()
 ) -> list[Path]:
-    """Write ``report.md``, ``results.csv``, ``cells.json.gz``, ``figure.png``; return their paths.
+    """Write the report, all numbers, all cells and the figure; return the paths.
+
+    ``report.md`` and ``report.tex``, ``results.csv``, ``cells.json.gz``, ``figure.png`` and
+    ``figure.pdf``.
 
     Parameters
     ----------
@@ -193,6 +250,8 @@ def write_report(
         "results.csv": to_csv(study, results).encode(),
         "cells.json.gz": export(results),
         "figure.png": figure_bytes(study, results),
+        "report.tex": to_latex(tables_of(study, results)).encode(),
+        "figure.pdf": figure_bytes(study, results, "pdf"),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
@@ -201,13 +260,14 @@ def write_report(
     return [folder / name for name in contents]
 
 
-def figure_bytes(study: Study, results: Results) -> bytes:
-    """The figure as PNG, the same bytes for the same results."""
+def figure_bytes(study: Study, results: Results, kind: str = "png") -> bytes:
+    """The figure as PNG or PDF, the same bytes for the same results."""
     from studies.figures import draw
 
     figure = draw(study, results).figure
     content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None})
+    changing = {"png": "Software", "pdf": "CreationDate"}
+    figure.savefig(content, format=kind, metadata={changing[kind]: None})
     return content.getvalue()
 
 

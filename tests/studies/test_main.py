@@ -78,7 +78,14 @@ def test_from_a_fresh_clone_to_the_table(call, tmp_path, inline):
     assert "Digits" in shown
     assert "75.7 ± 4.6" in shown  # the paper's
     written = {path.name for path in (tmp_path / "studies" / "partial" / "table-ssb").iterdir()}
-    assert written == {"report.md", "results.csv", "cells.json.gz", "figure.png"}
+    assert written == {
+        "report.md",
+        "report.tex",
+        "results.csv",
+        "cells.json.gz",
+        "figure.png",
+        "figure.pdf",
+    }
     assert not (tmp_path / "studies" / "results").exists()  # which is for whole studies
 
 

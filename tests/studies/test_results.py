@@ -90,6 +90,8 @@ def test_a_report_is_the_same_bytes_each_time_and_holds_all_cells(tmp_path):
         "results.csv",
         "cells.json.gz",
         "figure.png",
+        "report.tex",
+        "figure.pdf",
     ]
     first = {path.name: path.read_bytes() for path in out.iterdir()}
     assert set(first) == {path.name for path in files}  # nothing else, no remains
