@@ -3,9 +3,9 @@
     python benchmarks/growth.py [--part] > benchmarks/results/growth.txt
 
 One size grows and the others stay: rows, columns, classes and labels, on tables of normal numbers
-in Parquet. The exponent is the slope of the logarithms of CPU time, less that of a table of 200 rows
-(best of three), since the size before, where that took half a second more: 1 is linear, n log n is
-1.1 from 100,000 to 1,000,000. ``--part`` takes rows alone, a tenth of them, and draws nothing.
+in Parquet. The exponent is the slope of the logarithms of CPU time, less that of a table of 200
+rows (best of three), since the size before, where that took half a second more: 1 is linear, n log
+n is 1.1 from 100,000 to 1,000,000. ``--part`` takes rows alone, a tenth of them, and draws nothing.
 """
 
 from __future__ import annotations
