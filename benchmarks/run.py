@@ -48,6 +48,7 @@ LEFT_OUT = {
     "coverage": "studies coverage",
     "cross_fitting": "studies coverage",
     "defaults": "studies accuracy",
+    "demo": "studies accuracy",
     "explain": "needs tables that are not in the repository",
     "guesses": "studies accuracy",
     "label_beyond_memory": "needs gigabytes, and tables that are not in the repository",

@@ -51,7 +51,6 @@ WITHOUT_HEAD = {
     "rivals",
     "second_look",
     "startup",
-    "unseen",
 }
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 DECIMAL = r"(?<![\w.,])\d[\d,]*\.\d+(?![\w.])"
