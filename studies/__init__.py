@@ -15,6 +15,7 @@ from studies.audits import AUDIT
 from studies.collection import COLLECTION, TableFacts, labelled_rows
 from studies.comparison import average_ranks, paired_tests
 from studies.figures import draw
+from studies.label_free import LABEL_FREE
 from studies.orderings import ORDERINGS
 from studies.paper import PAPER
 from studies.peers import PEERS
@@ -52,7 +53,7 @@ __all__ = [
     "write_report",
 ]
 
-_OF_TABLES = (TABLES, TABLES_PAPER, ABLATIONS, REAL_TABLES)
+_OF_TABLES = (TABLES, TABLES_PAPER, ABLATIONS, REAL_TABLES, LABEL_FREE)
 _ALL = (*PAPER, PEERS, *PRIORS, AUDIT, ORDERINGS, *_OF_TABLES)
 STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 # Those that need PyTorch are imported when asked for.
