@@ -60,6 +60,7 @@ STUDIES: Mapping[str, Study] = {study.name: study for study in _ALL}
 _WITH_TORCH = {
     "figure-calibration-authors": ("studies.authors", "STUDY"),
     "table-ssb-exact": ("studies.published_loop", "TABLE_SSB_EXACT"),
+    "published-loop": ("studies.published_loop", "PUBLISHED_LOOP"),
     "deep": ("studies.deep", "DEEP"),
     "deep-joint": ("studies.deep", "JOINT"),
 }
@@ -80,6 +81,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "table-ssb-exact",
         "table-iid",
         "failure-of-softmax",
+        "published-loop",
     ),
     "Figures of the paper": tuple(
         n for n in NAMES if n.startswith("figure") and not n.endswith("-authors")

@@ -226,7 +226,7 @@ def with_both_decimals(study: Study, results: Results) -> TextTable:
     ]
     if rows:
         shares = [f"{n_agreeing} of {n}" for n_agreeing, n in counts]
-        rows.append([f"within {AGREES} points of the printed mean", *shares])
+        rows.append([f"nine seeds within {AGREES} points of the printed mean", *shares])
     return TextTable(
         "Test accuracy in percent, in brackets the paper's, mean ± standard deviation over nine "
         "seeds ([n]: over n)",
@@ -294,8 +294,12 @@ def _agrees(mean: float, printed: float) -> bool:
 
 
 def _count_agreeing(lines: list[Line]) -> tuple[int, int]:
-    """Return how many lines agree with the paper, and how many there are."""
-    agree = [_agrees(line.mean, _printed(line.dataset, line.method)[0]) for line in lines]
+    """Return how many lines of all nine seeds agree with the paper, and how many there are."""
+    agree = [
+        _agrees(line.mean, _printed(line.dataset, line.method)[0])
+        for line in lines
+        if len(line.by_seed) == len(SEEDS)
+    ]
     return sum(agree), len(agree)
 
 
@@ -324,18 +328,24 @@ class Band(NamedTuple):
 
 def bands(study: Study, results: Results) -> dict[tuple[str, str, str], Band]:
     """Compute the band of each data set, labelling and loop that all sets of weights have."""
-    accuracies: dict[tuple[str, str, str], list[dict[int, float]]] = defaultdict(list)
-    for line in summarize(study, results, "accuracy"):
+    accuracies: dict[tuple[str, str, str], list[list[float]]] = defaultdict(list)
+    for line in _of_nine_seeds(study, results):
         if line.value in _RANDOM:
-            accuracies[line.dataset, line.labeling, line.method].append(line.by_seed)
+            by_seed = [line.by_seed[seed] for seed in SEEDS]
+            accuracies[line.dataset, line.labeling, line.method].append(by_seed)
     found = {}
     for place, by_set in accuracies.items():
-        seeds = set.intersection(*map(set, by_set))
-        table = np.array([[by_seed[seed] for seed in sorted(seeds)] for by_seed in by_set])
-        if table.size and len(table) == len(_RANDOM):
-            variance = table.var(axis=0, ddof=1).mean() / len(seeds)
+        if len(by_set) == len(_RANDOM):
+            table = np.array(by_set)  # (sets of weights, seeds)
+            variance = table.var(axis=0, ddof=1).mean() / len(SEEDS)
             found[place] = Band(float(table.mean()), float(np.sqrt(variance)))
     return found
+
+
+def _of_nine_seeds(study: Study, results: Results) -> list[Line]:
+    """Collect the accuracies that have all of the paper's seeds."""
+    lines = summarize(study, results, "accuracy")
+    return [line for line in lines if len(line.by_seed) == len(SEEDS)]
 
 
 def sums_of_z_scores(study: Study, results: Results) -> TextTable:
@@ -395,22 +405,29 @@ def _shown_band(band: Band | None, printed: float) -> str:
 
 def deviations_over_seeds(study: Study, results: Results) -> TextTable:
     """Set printed standard deviations beside those from ERM's weights and from random ones."""
-    lines = [line for line in summarize(study, results, "accuracy") if line.labeling == "ssb"]
+    lines = [line for line in _of_nine_seeds(study, results) if line.method != "erm"]
     rows = []
-    for name in dict.fromkeys(line.dataset for line in lines):
-        here = [line for line in lines if line.dataset == name and line.method != "erm"]
-        printed = [paper("ssb")[name, f"{policy}-softmax"][1] for policy, _, paper in _COLUMNS]
-        of_erm = accuracy_tables("ssb")[name, "erm"][1]
+    for name, labeling in dict.fromkeys((line.dataset, line.labeling) for line in lines):
+        here = [line for line in lines if (line.dataset, line.labeling) == (name, labeling)]
+        printed = [paper(labeling)[name, f"{policy}-softmax"][1] for policy, _, paper in _COLUMNS]
+        of_erm = accuracy_tables(labeling)[name, "erm"][1]
         spans = [
             printed,
             [line.std for line in here if line.value == 0],
             [line.std for line in here if line.value in _RANDOM],
         ]
-        rows.append([dataset_title(name), f"{of_erm:.1f}", *map(_span, spans)])
+        row = [dataset_title(name), labeling.upper(), f"{of_erm:.1f}", *map(_span, spans)]
+        rows.append(row)
     return TextTable(
-        "Standard deviation over seeds with biased labels, least and most of PL and CSTA with "
-        "softmax",
-        ["Data set", "Printed, ERM", "Printed", "From ERM's weights", "From random weights"],
+        "Standard deviation over seeds, least and most of PL and CSTA with softmax",
+        [
+            "Data set",
+            "Labels",
+            "Printed, ERM",
+            "Printed",
+            "From ERM's weights",
+            "From random weights",
+        ],
         rows,
     )
 
@@ -421,7 +438,7 @@ def _span(numbers: list[float]) -> str:
 
 def met_from_the_weights_of_erm(study: Study, results: Results, companion: Results) -> list[str]:
     """Count the printed means that each method meets from the weights of the printed ERM."""
-    lines = [line for line in summarize(study, results, "accuracy") if line.value == 0]
+    lines = [line for line in _of_nine_seeds(study, results) if line.value == 0]
     parts = []
     for method in study.methods:
         policy = method.partition("-")[0]

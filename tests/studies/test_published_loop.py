@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from studies import authors, find_study
+from studies import authors, find_study, import_results
 from studies import published_loop as loop
 from studies.authors import AuthorsTask, first_fit
 from studies.published_loop import PUBLISHED_LOOP, TABLE_SSB_EXACT
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -92,3 +95,17 @@ def test_cells_agree_with_both_printed_decimals():
 def test_both_are_found_by_their_names():
     assert find_study("table-ssb-exact") is TABLE_SSB_EXACT
     assert TABLE_SSB_EXACT.cells()[0].code == ""  # published, so its cells have no digest
+
+
+def test_the_page_on_the_paper_says_what_is_stored():
+    page = (ROOT / "docs/explanation/paper.md").read_text()
+    stored = {
+        study.name: import_results(ROOT / "studies/results" / study.name / "cells.json.gz")
+        for study in (TABLE_SSB_EXACT, PUBLISHED_LOOP)
+    }
+    for column, *numbers in loop.sums_of_z_scores(PUBLISHED_LOOP, stored[PUBLISHED_LOOP.name]).rows:
+        assert f"| {column.replace(' softmax', '')} | {' | '.join(numbers)} |\n" in page
+    table = loop.with_both_decimals(TABLE_SSB_EXACT, stored[TABLE_SSB_EXACT.name])
+    _, *published, _, other_index = table.rows[-1]
+    counts = " | ".join([*published, other_index])
+    assert f"| data sets met within 0.3 points | {counts} |\n" in page
