@@ -45,7 +45,6 @@ WITHOUT_HEAD = {
     "label_beyond_memory",
     "mutants",
     "predict",
-    "priors",
     "real_audits",
     "review",
     "rivals",

@@ -714,7 +714,7 @@ def test_what_a_sample_is_of_is_said_only_where_there_is_one(path):
     assert not any("read in parts" in note for note in at_once(path, learner="linear")[0].notes)
 
 
-def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance(monkeypatch):
+def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance(monkeypatch, quick_learners):
     checked = []
 
     def choose(X, labeled, confidence, defaults, seed):
