@@ -46,6 +46,8 @@ ESTIMATES = {
 }
 _AUDITS = (30, 100)
 _BIASED = WAYS[1:]
+_ALL_BIASED = (*_BIASED, "ssb")
+_FEWEST_TO_CORRELATE = 10  # draws
 
 # Strengths of the regularisation of importance weights: the larger, the weaker.
 _STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1)
@@ -180,7 +182,8 @@ def errors_of(results: Results, learner: str) -> Errors:
     for (place, result), mano in with_mano(results, learner):
         measured = {**result, "mano": mano}
         for name in ESTIMATES:
-            errors[name][place] = 100 * (measured[name] - measured["accuracy"])
+            if name in measured:
+                errors[name][place] = 100 * (measured[name] - measured["accuracy"])
     return errors
 
 
@@ -256,15 +259,15 @@ def headline(study: Study, results: Results) -> str:
 
 
 def can_it_be_told(study: Study, results: Results, companion: Results) -> list[str]:
-    """Say whether anything known beforehand tells how far an estimate is off."""
+    """Say whether the difference of labelled rows tells how far an estimate is off, if biased."""
     sentences = []
     for learner, method in study.methods.items():
         aucs = {
             (cell.dataset, cell.labeling, cell.seed): result["auc"]
             for cell, result in results
-            if cell.method == learner
+            if cell.method == learner and cell.labeling in _ALL_BIASED and "auc" in result
         }
-        if len(aucs) < 3:
+        if len(aucs) < _FEWEST_TO_CORRELATE:
             continue
         errors = errors_of(results, learner)
         parts = []
@@ -273,8 +276,8 @@ def can_it_be_told(study: Study, results: Results, companion: Results) -> list[s
             correlation = np.corrcoef(list(aucs.values()), sizes)[0, 1]
             parts.append(f"{ESTIMATES[name]} {correlation:.2f}")
         sentences.append(
-            f"{method.title}: the correlation of an estimate's error with how well labelled rows "
-            f"are told from the others (AUC) is {', '.join(parts)}."
+            f"{method.title}, {len(aucs)} biased draws: the correlation of an estimate's error with "
+            f"how well labelled rows are told from the others (AUC) is {', '.join(parts)}."
         )
     return sentences
 
@@ -289,7 +292,7 @@ def error_figure(study: Study, results: Results) -> Axes:
             found = [
                 (100 * result["accuracy"], 100 * result[name])
                 for cell, result in results
-                if cell.method == learner and cell.labeling in (*_BIASED, "ssb")
+                if cell.method == learner and cell.labeling in _ALL_BIASED
             ]
             if found:
                 truths, estimated = zip(*found, strict=True)
