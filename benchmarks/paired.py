@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest, multivariate_hypergeom, norm
+from stored import print_head
 
 from chary.audit.paired import Outcome, PairedLimits, paired_limits, split_limits
 
@@ -95,7 +96,7 @@ def rows_of(n: int, population: int) -> list[list[str]]:
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     console = Console(width=110)
-    console.print("python benchmarks/paired.py")
+    print_head()
     table = Table("Audit", "Interval", "Worst coverage", "Mean", "Mean width", "Called different")
     for n, population in DESIGNS:
         for line in rows_of(n, population):

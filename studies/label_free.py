@@ -276,8 +276,8 @@ def can_it_be_told(study: Study, results: Results, companion: Results) -> list[s
             correlation = np.corrcoef(list(aucs.values()), sizes)[0, 1]
             parts.append(f"{ESTIMATES[name]} {correlation:.2f}")
         sentences.append(
-            f"{method.title}, {len(aucs)} biased draws: the correlation of an estimate's error with "
-            f"how well labelled rows are told from the others (AUC) is {', '.join(parts)}."
+            f"{method.title}, {len(aucs)} biased draws: the correlation of an estimate's error "
+            f"with how well labelled rows are told from the others (AUC) is {', '.join(parts)}."
         )
     return sentences
 
