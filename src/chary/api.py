@@ -301,7 +301,9 @@ def judge(
         pandas frame or with row numbers from 0.
     level : float, default=0.95
         The confidence level of the intervals.
-    unlabeled, classes, same
+    unlabeled, classes : str or sequence of str
+        As in ``chary.label``.
+    same : mapping of str to str, default=None
         As in ``chary.label``.
     confidence : str, default=None
         A column of numbers, or of words such as low and high: the larger, the more certain the
@@ -375,7 +377,9 @@ def draw_rows(
         Whether a new draw replaces an existing sheet; a sheet with answers is refused.
     discard_answers : bool, default=False
         Whether a new draw replaces even a sheet with answers; a copy of it is kept.
-    unlabeled, classes, same
+    unlabeled, classes : str or sequence of str
+        As in ``chary.label``.
+    same : mapping of str to str, default=None
         As in ``chary.label``.
     confidence : str, default=None
         As in ``judge``.
