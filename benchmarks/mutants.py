@@ -98,6 +98,21 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "9 -> 10 at 20",
     ): "any number of digits that a rounding error does not reach",
     (
+        "labelling/explain",
+        "donors = np.roll(sample, -(n // 2), axis=0)",
+        "FloorDiv -> Div at 27",
+    ): "NumPy makes the shift whole",
+    (
+        "labelling/explain",
+        "rng = np.random.default_rng(0)",
+        "0 -> 1 at 28",
+    ): "any seed is as good as another",
+    (
+        "labelling/explain",
+        "multiplier = np.uint64(0xBF58476D1CE4E5B9)",
+        "13787848793156543929 -> 13787848793156543930 at 23",
+    ): "another number of many bits mixes nearly as well",
+    (
         "labelling/guesses",
         "highest_code = np.full(len(patterns), -1)",
         "1 -> 2 at 39",
