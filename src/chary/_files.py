@@ -335,8 +335,8 @@ def _sentence_on(number: int, paths: Sequence[Path]) -> str:
                 "as Excel, has it open."
             )
     if number == errno.ENAMETOOLONG:
-        longest = max((path.name for path in paths), key=len)
-        return f"The file name {shown(longest, 60)} is too long; give the table a shorter name."
+        longest = max((part for path in paths for part in path.parts), key=len)
+        return f"The name {shown(longest, 60)} is too long; give the table or folder a shorter one."
     folder = paths[0].parent
     reason = os.strerror(number).lower()
     if number == errno.ENOENT and not folder.is_dir():

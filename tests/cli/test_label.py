@@ -335,7 +335,7 @@ def test_outputs_that_cannot_be_written_are_found_before_the_work(table, run, mo
     long = table.with_name("n" * 245 + ".csv")
     table.rename(long)
     for words, said in (
-        ([], "is too long; give the table a shorter name."),
+        ([], "is too long; give the table or folder a shorter one."),
         (["--out", "/proc/self"], "is a system folder"),
         (["--out", "/dev"], "is a system folder"),
     ):
