@@ -43,8 +43,41 @@ NAMES = {
 
 
 def draw(study: Study, results: Results) -> Axes:
-    """The figure of a study; of one that names none, means where a parameter varies, else dots."""
-    return (study.figure or (means if study.vary else dots))(study, results)
+    """Draw the figure of a study, or a plain one: means if a parameter varies, else dots.
+
+    The plain figure shows every method. It is drawn if the study names no figure, or one that would
+    leave out a method of the results.
+    """
+    plain = means if study.vary else dots
+    if study.figure is None or _leaves_out_methods(study, results):
+        return plain(study, results)
+    return study.figure(study, results)
+
+
+def _leaves_out_methods(study: Study, results: Results) -> bool:
+    """Tell whether a published study's figure does not know all methods of the results."""
+    from studies import imported_studies  # which imports this module
+
+    same_figure = [known for known in imported_studies() if known.figure is study.figure]
+    if not same_figure:
+        return False  # the user's own
+    known_methods: set[str] = set()
+    for known in same_figure:
+        if bool(known.vary) == bool(study.vary):
+            known_methods |= set(known.methods)
+    methods = {cell.method for cell, _ in results}
+    if not methods <= known_methods:
+        return True
+    return study.figure is duels and _has_half_a_duel(methods)
+
+
+def _has_half_a_duel(methods: set[str]) -> bool:
+    """Tell whether a policy has one of the two confidences that a duel is between."""
+    for policy in POLICIES:
+        duel = {f"{policy}-softmax", f"{policy}-tsim"}
+        if len(duel & methods) == 1:
+            return True
+    return False
 
 
 def panels(
@@ -76,8 +109,7 @@ def finish(axes: NDArray[Any], study: Study, results: Results, handles: list[Any
             for name in {c.dataset for c, _ in results}
         }
     )
-    # 0: the study's own bias decides how many.
-    labels = sorted({cell.n_labeled for cell, _ in results if cell.n_labeled})
+    labels = sorted({result.get("n_labeled") or cell.n_labeled for cell, result in results} - {0})
     labelled_rows = f", {_span(labels)} labelled rows" if labels else ""
     # Another task than the paper's may take part of a data set only.
     rows = sorted(
@@ -289,11 +321,11 @@ def dots(
     for line in summarize(study, results, study.metric):
         labels = f", {line.labeling.upper()}" if len(study.labelings) > 1 else ""
         numbers.setdefault(dataset_title(line.dataset) + labels, {})[line.method] = line.mean
-    numbers["Mean"] = {
-        method: float(np.mean(found))
-        for method in styles
-        if len(found := [by[method] for by in numbers.values() if method in by]) == len(numbers)
-    }
+    complete = [method for method in styles if all(method in by for by in numbers.values())]
+    if numbers:
+        numbers["Mean"] = {
+            method: float(np.mean([by[method] for by in numbers.values()])) for method in complete
+        }
     axes = panels(1, 1, 7.6, 0.34 * len(numbers) + 0.8)
     ax = axes[0, 0]
     places = np.arange(len(numbers))[::-1]
@@ -303,7 +335,7 @@ def dots(
         ax.plot(accuracies, places[here], linestyle="none", label=study.title_of(method), **style)
     ax.axhspan(-0.5, 0.5, color="#eeeeee", zorder=0)
     ax.set_yticks(places, list(numbers))
-    ax.set(xlabel=_axis(study), ylim=(-0.5, len(numbers) - 0.5))
+    ax.set(xlabel=_axis(study), ylim=(-0.5, max(len(numbers), 1) - 0.5))
     ax.grid(axis="both", alpha=0.4)
     return finish(axes, study, results, ax.get_legend_handles_labels()[0])
 

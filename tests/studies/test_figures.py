@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from studies import STUDIES, figures, find_study
 from studies.calibration import calibration_curves
+from studies.study import Method, erm
 from studies.tables import TABLES
 
 # One study for each way of drawing.
@@ -83,6 +84,23 @@ def test_dots_show_each_data_set_and_the_mean_of_methods_that_have_all():
         "Digits, SSB",
         "Mean",
     ]
+
+
+@pytest.mark.parametrize("own", [["csta-tsim"], ["csta-softmax", "csta-tsim", "mine"]])
+def test_no_method_of_a_changed_study_is_left_out_of_its_figure(own):
+    table = STUDIES["table-ssb"]
+    methods = {name: table.methods.get(name, table.methods["erm"]) for name in ("erm", *own)}
+    study = replace(table, methods=methods)
+    ax = figures.draw(study, [(cell, {"accuracy": 0.5}) for cell in study.cells(["digits"], 1)])
+    labels = {line.get_label() for line in ax.lines}
+    assert labels >= {study.title_of(method) for method in methods}
+
+
+def test_a_figure_of_curves_gives_way_to_means_for_an_own_method():
+    gamma = STUDIES["figure-gamma"]
+    study = replace(gamma, methods={**gamma.methods, "mine": Method(erm)})
+    ax = figures.draw(study, [(cell, {"accuracy": 0.5}) for cell in study.cells(n_seeds=1)])
+    assert "mine" in {line.get_label() for line in ax.lines}
 
 
 def test_errors_stand_against_gamma_and_the_papers_curve_beside_its_formula():
