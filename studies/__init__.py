@@ -21,7 +21,15 @@ from studies.paper import PAPER
 from studies.peers import PEERS
 from studies.priors import PRIORS
 from studies.real_tables import REAL_TABLES
-from studies.results import import_results, results_of, to_csv, to_latex, to_markdown, write_report
+from studies.results import (
+    import_results,
+    means_table,
+    results_of,
+    to_csv,
+    to_latex,
+    to_markdown,
+    write_report,
+)
 from studies.runner import run
 from studies.store import Store
 from studies.study import Cell, Method, Metric, Study, Task
@@ -44,6 +52,7 @@ __all__ = [
     "find_study",
     "import_results",
     "labelled_rows",
+    "means_table",
     "paired_tests",
     "results_of",
     "run",

@@ -76,8 +76,9 @@ def average_ranks(study: Study, results: Results) -> TextTable:
 def paired_tests(study: Study, results: Results) -> TextTable:
     """Test every two methods against each other, over data sets and over seeds.
 
-    Wilcoxon's signed-rank tests: over data sets, of gains averaged over seeds; over seeds, of gains
-    averaged over data sets. Holm's correction is for all pairs under a labelling. A dash: fewer
+    Wilcoxon's signed-rank tests: over data sets, of gains averaged over seeds, as the seeds of one
+    data set are no independent data sets; over seeds, of gains averaged over data sets, which says
+    nothing of other data sets. Holm's correction is for all pairs under a labelling. A dash: fewer
     than six seeds, or data sets, of which nothing is claimed.
 
     Parameters
@@ -112,8 +113,9 @@ def paired_tests(study: Study, results: Results) -> TextTable:
             )
     caption = (
         f"Gain{metric.symbol} of the first method on the same labels, above 0 if it is better; p "
-        "of signed-rank tests, corrected by Holm for all pairs. With fewer than "
-        f"{LEAST_PAIRS} seeds nothing is claimed"
+        "of signed-rank tests, corrected by Holm for all pairs. Over data sets, each counts once, "
+        "with the mean of its seeds; over seeds, the claim is for these data sets alone. With "
+        f"fewer than {LEAST_PAIRS} seeds nothing is claimed"
     )
     heads = ["Labels", "Methods", "Mean gain", "Better on", "p, data sets", "Seeds", "p, seeds"]
     return TextTable(caption, heads, rows)

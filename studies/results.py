@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chary._files import atomic_write
+from chary._words import listed
 from studies.datasets import dataset_title
 from studies.store import Store, key_of
 from studies.study import Cell, ResultList, Results, Study, TextTable
@@ -93,9 +94,13 @@ def to_markdown(study: Study, results: Results, companion: Results = ()) -> str:
         Results of the same methods with random labels, for what was lost to the bias.
     """
     blocks = [f"# {study.name}: {study.title}"]
-    for caption, heads, rows in tables_of(study, results):
+    tables = tables_of(study, results)
+    for caption, heads, rows in tables:
         lines = (heads, ["---"] * len(heads), *rows)
         blocks += [f"{caption}.", "\n".join("| " + " | ".join(line) + " |" for line in lines)]
+    if not tables:
+        blocks += _missing_number(study, results)
+    blocks += _labelled_by_biases(study, results)
     said = study.findings(results, companion)
     blocks += ["\n".join(f"- {sentence}" for sentence in said)] if said else []
     return "\n\n".join(blocks) + "\n"
@@ -156,8 +161,42 @@ def _latex_cell(cell: str) -> str:
 
 def tables_of(study: Study, results: Results) -> list[TextTable]:
     """The tables of a study that have rows."""
-    tables = (table(study, results) for table in study.tables or (_beside_the_paper,))
+    tables = (table(study, results) for table in study.tables or (means_table,))
     return [table for table in tables if table.rows]
+
+
+def _missing_number(study: Study, results: Results) -> list[str]:
+    """Say in a sentence that no result has the number of the study's table."""
+    if summarize(study, results, study.metric):
+        return []
+    plain = {k: v for _, result in results for k, v in result.items() if not isinstance(v, list)}
+    # There are no results, or lists alone, such as points to draw.
+    if not plain:
+        return []
+    if study.metric in plain:
+        return [f"{study.metric!r} is NaN, or no number, in all results."]
+    return [
+        f"No result has a number {study.metric!r}, which `metric` names; the measure gives "
+        f"{listed(map(repr, plain))}."
+    ]
+
+
+def _labelled_by_biases(study: Study, results: Results) -> list[str]:
+    """Say how many rows the study's own biases labelled, on average over seeds."""
+    counts: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for cell, result in results:
+        if cell.labeling in study.biases and "n_labeled" in result:
+            counts[cell.labeling, cell.dataset].append(result["n_labeled"])
+    sentences = []
+    for labeling in study.biases:
+        by_dataset = [
+            f"{np.mean(n_labeled):.0f} rows of {dataset_title(dataset)}"
+            for (name, dataset), n_labeled in counts.items()
+            if name == labeling
+        ]
+        if by_dataset:
+            sentences.append(f"{labeling.upper()} labels {listed(by_dataset)}, on average.")
+    return sentences
 
 
 def to_csv(study: Study, results: Results) -> str:
@@ -280,8 +319,18 @@ def shown_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)
 
 
-def _beside_the_paper(study: Study, results: Results) -> TextTable:
-    """Data sets by methods; bold: the better of softmax and T-similarity of each policy."""
+def means_table(study: Study, results: Results) -> TextTable:
+    """Lay out data sets by methods, the table of a study that names no tables.
+
+    Bold is the better of softmax and T-similarity of each policy.
+
+    Parameters
+    ----------
+    study : Study
+        Its number is shown, beside the paper's if there is one.
+    results : list of (Cell, dict)
+        From ``results_of``.
+    """
     rows: dict[tuple[str, ...], dict[str, Line]] = defaultdict(dict)
     for line in summarize(study, results, study.metric):
         label = [dataset_title(line.dataset)]
@@ -290,15 +339,17 @@ def _beside_the_paper(study: Study, results: Results) -> TextTable:
         rows[tuple(label)][line.method] = line
     methods = [method for method in study.methods if any(method in row for row in rows.values())]
     numbers = {len(line.by_seed) for row in rows.values() for line in row.values()} or {0}
-    seeds = f"{max(numbers)} seed{'s' if max(numbers) > 1 else ''}"
+    made_of = f"mean ± standard deviation over {max(numbers)} seeds"
+    if numbers == {1}:
+        made_of = "one seed"
     if len(numbers) > 1:
-        seeds += " ([n]: over n)"
+        made_of += " ([n]: over n)"
     has_paper = any(published(study, line) for row in rows.values() for line in row.values())
     beside = ", in brackets the paper's" if has_paper else ""
     labels = ["Labels"] if len(study.labelings) > 1 else []
     metric = study.metric_of(study.metric)
     return TextTable(
-        f"{study.caption}{metric.words}{beside}, mean ± standard deviation over {seeds}",
+        f"{study.caption}{metric.words}{beside}, {made_of}",
         [
             "Data set",
             *labels,
@@ -325,8 +376,10 @@ def _shown(study: Study, row: dict[str, Line], method: str, most: int) -> str:
         is_best = gain < 0 if metric.lower_is_better else gain > 0
 
     decimals = metric.decimals(line.mean)
-    ours = f"{line.mean:.{decimals}f} ± {line.std:.{decimals}f}"
+    ours = f"{line.mean:.{decimals}f}"
     n = len(line.by_seed)
+    if n > 1:
+        ours += f" ± {line.std:.{decimals}f}"
     if n < most:
         ours += f" [{n}]"
     if is_best:

@@ -225,6 +225,9 @@ def work_out(study: Study, cells: list[Cell]) -> Iterator[Outcome]:
                     f"The measure {cell.measure} returned {type(result).__name__}; expected a dict "
                     "of numbers by name."
                 )
+            # Only now is known how many rows a bias of the user labels.
+            if cell.labeling in study.biases:
+                result = {"n_labeled": int(task.labeled.sum()), **result}
         except (
             Exception,
             SystemExit,

@@ -288,6 +288,7 @@ SHARE = Metric()
 # Numbers of chary's own measures that are no shares.
 COUNTS = {
     "n_rounds": Metric("rounds"),
+    "n_labeled": Metric("rows"),
     "seconds": Metric("seconds", lower_is_better=True),
     "held_out_rows": Metric("rows"),
     "n_scored": Metric("rows"),
@@ -335,42 +336,93 @@ Conclusion = Callable[["Study", Results, Results], list[str]]
 class Study:
     """A grid of cells: data sets x labellings x methods x values of one parameter x seeds.
 
-    To add a method, data set or measure, make a changed copy with ``dataclasses.replace``.
+    ``dataclasses.replace`` makes a changed copy of a published study. It keeps the study's
+    headline, conclusions, figure and numbers of the paper, so change methods or data sets only; for
+    another question start from ``Study(name, title)``, which has none of these.
+
+    Parameters
+    ----------
+    name : str
+        By which it is found, and its folder is called.
+    title : str
+        What is studied.
+    datasets : tuple of str, default=all of the paper
+        Names, or paths of ``.npz`` files.
+    labelings : tuple of str, default=("iid", "ssb")
+        How labels are drawn: random labels, the paper's bias, or names of ``biases``.
+    methods : dict of Method, default={"erm": the supervised baseline}
+        By name.
+    measure : callable, default=accuracy
+        ``(task, fitted) -> dict of numbers by name``.
+    vary : (str, tuple), default=None
+        A field of the cell, a parameter of the network or an option of the methods, and its values.
+    seeds : tuple of int, default=the nine of the paper
+        One run each.
+    n_labeled : int, default=None
+        Labels in every data set; as many as in the paper when None.
+    task : callable, default=Task
+        What makes a task of a cell.
+    metric : str, default="accuracy"
+        The number of the measure that tables and figures show.
+    caption : str, default="Test accuracy"
+        The same in words.
+    axis : str, default=""
+        The varied parameter in words.
+    derive : callable, default=None
+        ``(result of a cell) -> further numbers by name``.
+    paper : callable, default=None
+        ``(labelling) -> {(data set, method): (mean, deviation)}``, printed beside the results.
+    companion : str, default=""
+        The study of the same methods under "iid", whose results the conclusions get, too.
+    tables : tuple of callables, default=()
+        ``(study, results) -> TextTable``; one table of data sets by methods when empty.
+    headline : callable, default=None
+        ``(study, results) -> a sentence``, above the figure and below the tables.
+    conclude : tuple of callables, default=()
+        ``(study, results, results under "iid") -> further sentences``.
+    figure : callable, default=None
+        ``(study, results) -> Axes``. When None, means if a parameter varies, else dots.
+    source : Source, default=the data sets of the paper
+        Where data sets are looked up.
+    only : callable, default=None
+        ``(cell) -> bool``, the cells of the grid that there are; all when None.
+    biases : dict of callables, default={}
+        Own ways to draw labels, by name: ``(X, y, rng) -> mask of labelled rows``.
+    metrics : dict of Metric, default={}
+        By name, the numbers of the measure that are no shares, or are better if lower.
+
+    Examples
+    --------
+    >>> study = Study("mine", "Two data sets, biased labels", ("rice", "digits"), ("ssb",))
+    >>> len(study.cells(n_seeds=2))
+    4
     """
 
-    name: str  #: by which it is found, and its folder is called
-    title: str  #: what is studied; what came out is for the findings to say
-    datasets: tuple[str, ...] = ALL  #: names, or paths of files
-    #: How labels are drawn: names of LABELINGS, or of ``biases``.
+    name: str
+    title: str
+    datasets: tuple[str, ...] = ALL
     labelings: tuple[str, ...] = ("iid", "ssb")
-    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)  #: by name
-    measure: Callable[[Any, Any], dict[str, Any]] = accuracy  #: (task, fitted) -> numbers by name
-    #: A field of the cell, a parameter of the network or an option of the methods, and its values.
+    methods: Mapping[str, Method] = field(default_factory=lambda: ERM)
+    measure: Callable[[Any, Any], dict[str, Any]] = accuracy
     vary: tuple[str, tuple[Any, ...]] | None = None
-    seeds: tuple[int, ...] = SEEDS  #: one run each
-    n_labeled: int | None = None  #: in every data set; None: as many as in the paper
-    task: Callable[[Cell], Any] = Task  #: what makes a task of a cell
+    seeds: tuple[int, ...] = SEEDS
+    n_labeled: int | None = None
+    task: Callable[[Cell], Any] = Task
     # How it is told. Functions get the study itself, so that a changed copy tells of its own
     # methods.
-    metric: str = "accuracy"  #: the number in its table
-    caption: str = "Test accuracy"  #: the same in words
-    axis: str = ""  #: the varied parameter in words
-    #: Further numbers from a cell's result.
+    metric: str = "accuracy"
+    caption: str = "Test accuracy"
+    axis: str = ""
     derive: Callable[[dict[str, Any]], dict[str, float]] | None = None
-    #: Labelling -> (data set, method) -> mean and deviation.
     paper: Callable[[str], Published] | None = None
-    #: The study of the same methods under "iid", whose results the conclusions get, too.
     companion: str = ""
-    tables: tuple[Callable[[Study, Results], TextTable], ...] = ()  #: none: data sets by methods
-    headline: Callable[[Study, Results], str] | None = None  #: one sentence, computed
-    conclude: tuple[Conclusion, ...] = ()  #: further sentences
-    #: None: curves if a parameter varies, else duels.
+    tables: tuple[Callable[[Study, Results], TextTable], ...] = ()
+    headline: Callable[[Study, Results], str] | None = None
+    conclude: tuple[Conclusion, ...] = ()
     figure: Callable[[Study, Results], Any] | None = None
-    source: Source = SOURCE  #: of its data sets
-    only: Callable[[Cell], bool] | None = None  #: the cells of the grid that there are; None: all
-    #: Ways of drawing labels of your own, by name: (X, y, rng) -> where labels are given.
+    source: Source = SOURCE
+    only: Callable[[Cell], bool] | None = None
     biases: Mapping[str, Bias] = field(default_factory=dict)
-    #: Numbers of an own measure that are no shares, or are better if lower, by name.
     metrics: Mapping[str, Metric] = field(default_factory=dict)
 
     def cells(
@@ -391,6 +443,7 @@ class Study:
             raise ValueError(
                 f"{self.name} has no method {wrong}; choose from {', '.join(self.methods)}."
             )
+        self._refuse_options(wanted)
         code = {(m, w): self._code(m, w) for m, w in product(wanted, self.labelings)}
         # Of a NumPy array, too: keys of cells are made of plain values.
         values = [plain_value(value) for value in self.vary[1]] if self.vary else [None]
@@ -481,6 +534,20 @@ class Study:
                 f"The tasks of {self.name} draw their labels themselves, so that it takes no "
                 "biases; start from table-ssb."
             )
+
+    def _refuse_options(self, methods: Iterable[str]) -> None:
+        """Refuse options of methods that cannot be stored with a cell, such as functions."""
+        for method in methods:
+            for name, value in self.methods[method].options.items():
+                try:
+                    json.dumps(plain_value(value))
+                except TypeError:
+                    raise TypeError(
+                        f"The option {name!r} of the method {method!r} is a "
+                        f"{type(value).__name__}; an option is a number, a text, a list or a dict, "
+                        "so that a cell can hold it. Give anything else to the function itself: "
+                        f"Method(functools.partial(function, {name}=...))."
+                    ) from None
 
     def _code(self, method: str, labeling: str) -> str:
         """Digest the code of a method, unless a published study runs the same."""

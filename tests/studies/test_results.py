@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from studies import STUDIES, Method, Metric, Study, draw
+from studies import STUDIES, Method, Metric, Study, average_ranks, draw, means_table, paired_tests
 from studies.methods import TABLE
 from studies.results import (
     import_results,
@@ -152,6 +152,31 @@ def test_an_own_measure_has_a_unit_and_a_direction(blobs, tmp_path, inline):
     assert softmax.strip().startswith("**0.")
     assert "**" not in tsim
     assert len(tsim.split("±")[0].strip()) == 5
+
+
+def test_a_number_that_no_result_has_is_told_in_a_sentence(blobs):
+    study = Study("mine", "", (blobs,), ("ssb",), metric="nnl")
+    tested = replace(study, tables=(means_table, average_ranks, paired_tests))
+
+    def report_of(result, study=study):
+        results = [(cell, result) for cell in study.cells(n_seeds=1)]
+        draw(study, results)  # an empty figure, without a warning
+        return to_markdown(study, results)
+
+    assert "No result has a number 'nnl', which `metric` names; the measure gives 'nll'." in (
+        report_of({"nll": 0.5})
+    )
+    for told in (study, tested):
+        assert "'nnl' is NaN, or no number, in all results." in report_of({"nnl": None}, told)
+
+
+def test_one_seed_has_no_deviation():
+    one_of_two = made_up(SSB, ["digits"], lambda cell, i: 0.5, 2)[: len(SSB.methods) + 1]
+    one = one_of_two[: len(SSB.methods)]
+    bare = replace(SSB, paper=None)
+    assert "accuracy in percent, one seed." in to_markdown(bare, one)
+    assert "±" not in to_markdown(replace(bare, headline=None, conclude=()), one)
+    assert "| Digits | 50.0 ± 0.0 | 50.0 [1] |" in to_markdown(bare, one_of_two)
 
 
 def test_what_is_no_measure_is_told(blobs, tmp_path, inline):

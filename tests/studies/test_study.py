@@ -219,6 +219,18 @@ def test_a_parameter_of_the_cell_of_the_network_and_of_the_method_can_vary(blobs
         varied("width", (1, 2))
 
 
+def test_an_option_that_cannot_be_stored_is_told_by_name(blobs):
+    def study_of(**options):
+        return Study("mine", "", (blobs,), methods={"own": Method(label_spreading, options)})
+
+    message = (
+        r"option 'kernel' of the method 'own' is a function; .*partial\(function, kernel=\.\.\."
+    )
+    with pytest.raises(TypeError, match=message):
+        study_of(kernel=far_out).cells()
+    assert study_of(gamma=np.float32(0.5), sizes=np.arange(2)).cells()
+
+
 def far_out(X, y, rng, n_labeled):
     """Label the rows that are farthest from the middle, one more at random."""
     farthest = np.argsort(np.abs(X).sum(axis=1))[-n_labeled:]
@@ -243,9 +255,14 @@ def test_an_own_bias_is_a_function_in_one_line(blobs, tmp_path, inline):
     store = Store(tmp_path)
     assert run(study, study.cells(n_seeds=1), store).n_done == 2
     found = results_of(study.cells(n_seeds=1), store)
-    assert "| FAR |" in to_markdown(study, found)
+    report = to_markdown(study, found)
+    assert "| FAR |" in report
     assert study.words_of("far") == "labels drawn by far"
-    assert found.to_frame()["n_labeled"].tolist() == [20, 20]
+    # What the bias drew is counted, in the frame and in the report.
+    n_far = task.labeled.sum()
+    assert found.to_frame()["n_labeled"].tolist() == [20, n_far]
+    assert f"FAR labels {n_far} rows of blobs, on average." in report
+    assert key_of(far.content()) == key_of(study.cells(n_seeds=1)[1].content())
 
 
 def test_cells_of_an_own_bias_are_those_of_its_code(blobs):
