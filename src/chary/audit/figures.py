@@ -554,11 +554,15 @@ def one_label_for_all(
 
     Parameters
     ----------
-    truth, labels, skipped
-        As in ``judge_labels``.
+    truth : array-like of shape (k,)
+        The person's answer for each audited row; ignored for skipped rows.
+    labels : array-like of shape (k,)
+        The labels of the same rows; None for a row without label.
     shares : mapping of class to Share
         From ``class_shares``, of the same audit.
+    skipped : array-like of shape (k,), bool, default=None
     risk : float, default=0.05
+        Of calling labels better that are not.
 
     Returns
     -------
