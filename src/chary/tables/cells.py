@@ -37,7 +37,7 @@ _REFUSAL = re.compile(
     r"(i('m| am)? |it is |it's )?(sorry\b|as an ai\b|(unable|not able|impossible|not possible) to "
     r"|(cannot|can not|can['’]t|could not|couldn['’]t) (be )?"
     r"(determine|classify|categori|decide|tell|say|assess|judge|label|answer|provide|assist|help)"
-    r"|(don['’]t|do not) know|not sure\b|unclear\b)"
+    r"|(don['’]t|do not) know|am not sure\b)"
     r"|(not enough|insufficient|no|missing) (information|context|data)\b"
     r"|error( code)?\s*[:\d]"
 )
