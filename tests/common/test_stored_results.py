@@ -18,8 +18,9 @@ PAGES = [
         if page.parent.name != "results" and page.name not in ("cli.md", "changelog.md")
     ),
 ]
-# Decimal numbers that are no results: versions, settings and examples.
+# Decimal numbers that no result holds: versions, settings, examples, ratios of two figures.
 NO_RESULTS = {
+    "docs/explanation/intervals.md": {"0.85", "1.09"},  # ratios of widths in paired.txt
     "docs/explanation/theory.md": {"0.3", "0.001", "0.69"},  # conditions of its theorems
     "docs/how-to/accept.md": {"0.8"},  # a confidence in an example
     "docs/index.md": {"1.0"},  # the version
@@ -44,6 +45,7 @@ WITHOUT_HEAD = {
     "label",
     "label_beyond_memory",
     "mutants",
+    "paired",
     "predict",
     "real_audits",
     "review",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import glob
 import inspect
 import json
 import os
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, TypeVar
 
 import typer
 
-from chary._files import atomic_writes, make_folders, probe
+from chary._files import atomic_writes, make_folders, probe, why_unreadable
 from chary._words import Parameter, Step, command_line, escaped, finite, listed, visible
 from chary.options import (
     FORMAT_WORDS,
@@ -86,6 +87,17 @@ def takes_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(run_parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in run_parameters}
     return run
+
+
+def refuse_unreadable(files: Iterable[str]) -> None:
+    """Refuse a file that cannot be opened before all that reads tables is imported, a second."""
+    for file in files:
+        is_pattern = glob.has_magic(file) and not os.path.lexists(file)
+        if file == "-" or is_pattern:
+            continue
+        refusal = why_unreadable(file)
+        if refusal is not None:
+            raise ValueError(refusal)
 
 
 def _parameter(command: type[Options], name: str, declaration: Declaration) -> inspect.Parameter:
