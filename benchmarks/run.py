@@ -81,7 +81,7 @@ def stored_ratios() -> Ratios:
     """Read the ratios of the last run with ``--store``."""
     if not STORED.exists():
         return {}
-    found = re.findall(r"^(\w+: .*?) +([\d.]+)(?: .*)?$", STORED.read_text(), re.MULTILINE)
+    found = re.findall(r"^(\w+: .*?) {2,}([\d.]+)$", STORED.read_text(), re.MULTILINE)
     return {words: float(ratio) for words, ratio in found}
 
 
