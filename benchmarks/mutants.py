@@ -114,6 +114,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "another number of many bits mixes nearly as well",
     (
         "labelling/guesses",
+        "kappa=kappa(counts) or 0.0,",
+        "0.0 -> 1.0 at 23",
+    ): "without a kappa the commonest label is as often right, which is asked for beside it",
+    (
+        "labelling/guesses",
         "highest_code = np.full(len(patterns), -1)",
         "1 -> 2 at 39",
     ): "any number that is no code",

@@ -163,6 +163,8 @@ def test_rows_with_a_guess_that_no_label_has_get_the_models_label():
     assert result.details.guesses.kept is True
     assert set(result.frame["chary_label"]) == {"no", "yes"}
     assert "such as 'maybe', get the model's label." in result.summary["notes"][0]
+    many = result.details.guesses._replace(unknown=("a", "b", "c", "d"))
+    assert "such as 'a', 'b' and 'c', get the model's label." in many.sentence
 
 
 def found_column(labels, **columns):
