@@ -114,6 +114,9 @@ def draw(measured: dict[str, dict[int, tuple[Cost, Cost]]], starts: tuple[Cost, 
                     for costs in by_size.values()
                 ]
                 axes.loglog(list(by_size), np.maximum(values, 0.01), style, label=command)
+        for axes in column:
+            axes.xaxis.set_minor_formatter("")
+            axes.set_xticks(list(by_size), [f"{size:,}" for size in by_size])
         column[1].set_xlabel(name)
     grid[0, 0].set_ylabel("CPU seconds")
     grid[1, 0].set_ylabel("MiB")
