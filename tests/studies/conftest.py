@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
+from studies.label_free import ESTIMATES
 from studies.methods import FOUR
 
 PAIRS = [
@@ -48,6 +49,10 @@ def plausible():
                 f"{k}_{w}": counts for k, w in PAIRS if w in ("right", "wrong")
             },
             "leave_one_out": lambda: {"leave_one_out": float(rng.uniform(0.5, 1)), "accuracy": 0.7},
+            "estimates": lambda: {
+                name: float(rng.uniform(0.5, 1))
+                for name in ("accuracy", "auc", "mano_score", *ESTIMATES)
+            },
             "projections": lambda: {
                 "edges": np.linspace(-3, 3, 21).tolist(),
                 "all": counts,
