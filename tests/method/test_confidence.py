@@ -154,6 +154,12 @@ def test_t_similarity_needs_two_heads():
         t_similarity(np.ones((3, 1, 2)))
 
 
+@pytest.mark.parametrize("n_rows", [1, 100_000])
+def test_t_similarity_refuses_logits(n_rows):
+    with pytest.raises(ValueError, match="head sum to 3 over the classes"):
+        t_similarity(np.ones((n_rows, 2, 3)))
+
+
 def test_t_similarity_needs_two_positive_weights_and_no_negative_one():
     for weights in [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [2.0, -1.0, 1.0], [3.0, -0.1, 3.0]]:
         with pytest.raises(

@@ -356,6 +356,9 @@ def test_shapes_that_do_not_fit_are_refused_with_a_way_out():
         heads(torch.zeros(2, 8, 4, 3))
     with pytest.raises(ValueError, match=r"shape \(2, 9\); the heads expect 8 .* dimension\.$"):
         heads(torch.zeros(2, 9))
+    recurrent = DiverseNetwork(nn.GRU(D, 8, batch_first=True), heads)
+    with pytest.raises(TypeError, match=r"returned a tuple; .* first output of a GRU"):
+        recurrent(torch.zeros(2, 7, D))
     _, of_tokens = heads(torch.zeros(2, 7, 8))
     with pytest.raises(ValueError, match=r"\(2,\).*\(2, 7, 5, 4\).*shape \(2, 7\) are expected"):
         ensemble_loss(of_tokens, torch.zeros(2, dtype=torch.int64))

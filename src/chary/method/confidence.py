@@ -113,11 +113,13 @@ MEMBER_CONFIDENCES = ("t_similarity", "t_share")
 
 
 # T-similarity takes about this many probabilities at a time. Its intermediate results then stay in
-# the processor's cache, which halves the time (benchmarks/results/similarity.txt).
+# the processor's cache, which halves the time (python benchmarks/similarity.py).
 _NUMBERS_AT_ONCE = 50_000
 # From so many probabilities of a row on, tensors are summed by norms, which copy nothing: a fifth
 # of the time. With fewer, every value stays the same to the last bit.
 _WIDE_ROW = 1_000
+# Probabilities may miss a sum of 1 by rounding, in half precision too; logits miss it by more.
+_SUM_TOLERANCE = 0.01
 
 
 class Scores(NamedTuple):
@@ -233,7 +235,8 @@ def t_similarity(head_probs: Any, per_class: bool = False, *, weights: Any = Non
     Parameters
     ----------
     head_probs : NumPy array or torch tensor of shape (n, M, C)
-        Class probabilities of the M >= 2 heads.
+        Class probabilities of the M >= 2 heads, not logits. Arrays that do not sum to 1 are
+        refused; tensors are not looked at, so that the function can be compiled.
     per_class : bool, default=False
         Return the C class-wise terms instead of their sum.
     weights : array or tensor of shape (M,), default=None
@@ -289,6 +292,8 @@ def _agreement(head_probs: Any, weights: Any, weight_of_pairs: Any, per_class: b
 
     is_tensor = not isinstance(head_probs, np.ndarray)
     n_heads, n_classes = head_probs.shape[-2:]
+    if not is_tensor:
+        _check_sums(total, n_heads if weights is None else weights.sum())
     if is_tensor and not per_class and n_heads * n_classes >= _WIDE_ROW:
         squares_of_heads = head_probs.norm(dim=(-2, -1)).square()  # (n,)
         square_of_total = total.norm(dim=-1).square()  # (n,)
@@ -301,6 +306,17 @@ def _agreement(head_probs: Any, weights: Any, weight_of_pairs: Any, per_class: b
     if per_class:
         return agreement
     return agreement.sum(-1).clip(0, 1)
+
+
+def _check_sums(total: Floats, weight_of_heads: float) -> None:
+    """Refuse heads whose numbers, summed over heads (n, C), do not sum to 1 for each head."""
+    sums = total.sum(-1) / weight_of_heads  # (n,)
+    is_off = np.abs(sums - 1) > _SUM_TOLERANCE
+    if is_off.any():
+        raise ValueError(
+            f"The numbers of a head sum to {np.ravel(sums[is_off])[0]:.3g} over the classes; "
+            "T-similarity needs class probabilities, which sum to 1: the softmax of logits."
+        )
 
 
 def t_share(head_probs: Any, prediction: Any = None, *, weights: Any = None) -> Any:

@@ -67,6 +67,12 @@ class DiverseHeads(nn.Module):
         features : Tensor of shape (n, h), (n, tokens, h) or (n, height, width, h)
             Every vector of h features gets a label: of a row, a token or a place in an image.
         """
+        if not isinstance(features, Tensor):
+            raise TypeError(
+                f"The backbone returned a {type(features).__name__}; the heads expect a tensor of "
+                "features. Let the backbone return one, such as the first output of a GRU or the "
+                "last_hidden_state of a transformer."
+            )
         if features.shape[-1] != self.linear.in_features:
             raise ValueError(_wrong_width(features, self.linear.in_features))
 
