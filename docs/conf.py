@@ -144,5 +144,5 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "use_edit_page_button": False,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "look-inside": []}
 copyright = "the authors of chary, MIT licence"
