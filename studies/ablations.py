@@ -30,7 +30,10 @@ from studies.study import ALL, Method, Results, Study, TextTable
 DEFAULT = "default"
 # Rules that no draw can show: nothing is audited, and no table has more than 20,000 labels.
 _NOT_ASKED = ("boost_many_labels", "self_train_if_clearly_better")
-_ASKED = tuple(rule for rule in RULES if rule not in _NOT_ASKED)
+# This rule weighed the members of the mixture by their held-out log loss. It gained nothing and was
+# dropped. Its stored draws say so; it goes from here, too, when the study is run anew.
+_DROPPED = "weigh_members"
+_ASKED = (*(rule for rule in RULES if rule not in _NOT_ASKED), _DROPPED)
 _BY_BIAS = {"random labels": ("random", "iid"), "biased labels": ("group", "column", "ssb")}
 
 
@@ -99,7 +102,8 @@ def worth_of_rules(study: Study, results: Results) -> TextTable:
                 rows.append([rule, way, f"{len(gains.by_draw)} of {n_draws}", *_figures(gains)])
     caption = (
         "Points that a rule gains in the draws in which it acts: mean ± standard error over "
-        "tables, worst and best draw"
+        f"tables, worst and best draw. {_DROPPED} has been dropped since, and took part in all of "
+        "these draws"
     )
     return TextTable(caption, ["Rule", "Labels", "Acts in", "Gain", "Worst", "Best"], rows)
 

@@ -40,7 +40,6 @@ from chary.labelling.rules import (
     leave_out_columns_beyond_labels,
     leave_out_columns_empty_elsewhere,
     leave_out_useless_texts,
-    weigh_members,
 )
 from chary.method.held_out import HeldOut
 from chary.method.labels import Labels
@@ -126,27 +125,11 @@ def many_labels(defaults):
     return [boost_many_labels(n, defaults) is not None for n in (20_000, 20_001)]
 
 
-def out_of_fold(signal):
-    """Forty held-out labels, and three members: a good one, a fair one and a bad one."""
-    rng = np.random.default_rng(0)
-    codes = np.repeat([0, 1], [30, 10])
-    truth = np.where(codes[:, None] == np.arange(2), 1.0, -1.0)
-    scale = np.array([5.0, 1.0, 0.2])[None, :, None]
-    strength = np.array([2.0, 0.7, 0.0])[None, :, None] * signal
-    logits = scale * (strength * truth[:, None, :] + rng.normal(size=(40, 3, 2)))
-    model = SimpleNamespace(weights_=np.array([0.25, 0.5, 0.25]))
-    return OutOfFold(np.arange(40), [(model, np.arange(40))], codes, logits)
-
-
-def member_weights(defaults):
-    held = out_of_fold(signal=1.0)
-    weighing = weigh_members(held, defaults)
-    return None if weighing is None else weighing.weights.round(3).tolist()
-
-
 def lean(defaults):
-    held = out_of_fold(signal=0.0)
-    leaning = lean_to_commonest_class(held, partly(held.codes, 40), defaults)
+    codes = np.repeat([0, 1], [30, 10])
+    scores = np.random.default_rng(0).normal(size=(40, 2))  # nothing is learned
+    held = OutOfFold(np.arange(40), [(None, np.arange(40))], codes, scores)
+    leaning = lean_to_commonest_class(held, partly(codes, 40), defaults)
     return None if leaning is None else leaning.amount
 
 
@@ -155,10 +138,8 @@ def clearly_worse(defaults):
     outcomes = []
     for n_commonest in (11, 10):
         codes = np.repeat([0, 1], [n_commonest, 16 - n_commonest])
-        logits = np.tile([0.0, 1.0], (16, 1, 1))
-        held = OutOfFold(
-            codes, [(SimpleNamespace(weights_=np.ones(1)), np.arange(16))], codes, logits
-        )
+        scores = np.tile([0.0, 1.0], (16, 1))
+        held = OutOfFold(np.arange(16), [(None, np.arange(16))], codes, scores)
         leaning = lean_to_commonest_class(held, partly(codes, 16), defaults)
         outcomes.append(leaning is not None)
     return outcomes
@@ -186,9 +167,9 @@ def handed_over(model, labels, defaults, loss=1.0, by_network=None):
     given = labels.codes[labels.labeled]
     n_classes = len(labels.classes)
     lead = -np.log(np.expm1(loss) / (n_classes - 1))
-    logits = lead * np.eye(n_classes)[given][:, None]
-    fold_model = SimpleNamespace(weights_=np.ones(1), class_bias_=np.zeros(n_classes))
-    held = OutOfFold(given, [(fold_model, given)], given, logits)
+    scores = lead * np.eye(n_classes)[given]
+    fold_model = SimpleNamespace(class_bias_=np.zeros(n_classes))
+    held = OutOfFold(given, [(fold_model, given)], given, scores)
     of_network = np.resize(labels.classes[given] if by_network is None else by_network, 40_000)
     network = SimpleNamespace(
         classes_=labels.classes,
@@ -452,9 +433,6 @@ PINNED = {
     "quick_trees": (useless_texts, 30),
     "quick_rows": (useless_texts, 20),
     "max_mixture_labels": (many_labels, 19_999),
-    "weight_per_loss": (member_weights, 3.0),
-    "max_weight_change": (member_weights, 0.2),
-    "logit_scales": (member_weights, (1.0,)),
     "lean": (lean, 1.5),
     "lean_p": (clearly_worse, 0.1),
     "collapse_distance": (collapses, 0.39),
@@ -535,9 +513,6 @@ NUMBERS = {
     "quick_trees": 40,
     "quick_rows": 500,
     "max_mixture_labels": 20_000,
-    "weight_per_loss": 4.0,
-    "max_weight_change": 1.0,
-    "logit_scales": (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0),
     "lean": 2.0,
     "lean_p": 0.2,
     "too_easy_loss": 0.1,
@@ -606,7 +581,6 @@ OUTCOMES = {
     beyond_labels: ["number"],
     useless_texts: ["text"],
     many_labels: [False, True],
-    member_weights: [0.447, 0.492, 0.061],
     lean: 2.0,
     clearly_worse: [True, False],
     collapses: [(True, [20_000]), (False, [20_000]), (True, [20_000]), (True, [20_000])],
@@ -741,7 +715,6 @@ def acts(rule, defaults):
         "leave_out_columns_beyond_labels": lambda: beyond_labels(defaults),
         "leave_out_useless_texts": lambda: useless_texts(defaults),
         "boost_many_labels": lambda: many_labels(defaults)[1],
-        "weigh_members": lambda: member_weights(defaults),
         "lean_to_commonest_class": lambda: lean(defaults),
         "hand_over_to_network": lambda: narrower_by_entropy(defaults),
         "self_train_if_clearly_better": lambda: rounds_with_audit(defaults),
@@ -761,18 +734,18 @@ def test_an_unknown_rule_cannot_be_switched_off():
         Defaults(switched_off=frozenset({"no_lean"}))
 
 
-def test_a_fit_names_the_rules_that_acted_and_without_them_the_mixture_has_its_own_weights():
+def test_a_fit_names_the_rules_that_acted_and_without_them_the_mixture_does_not_lean():
     rng = np.random.default_rng(4)
     X = rng.normal(size=(300, 4))
     labels = partly((rng.random(300) < 0.3).astype(int), 100)  # nothing can be learned
     fitted = fit_learner(X, labels, diagnosis(MILD))
     rules = [finding.rule for finding in fitted.findings if finding is not None]
-    assert rules == ["weigh_members", "lean_to_commonest_class"]
+    assert rules == ["lean_to_commonest_class"]
     assert fitted.choice.lean == 2.0
 
     plain = fit_learner(
         X, labels, diagnosis(MILD), defaults=Defaults(switched_off=frozenset(RULES))
     )
-    assert plain.findings == (None, None, None)
+    assert plain.findings == (None, None)
     assert plain.choice.lean == 0.0
-    np.testing.assert_allclose(plain.classifier.estimator_.weights_, [0.25, 0.5, 0.25])
+    np.testing.assert_allclose(plain.classifier.estimator_.class_bias_, 0)

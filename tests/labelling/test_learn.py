@@ -19,8 +19,6 @@ from chary.labelling.rules import (
     hand_over_to_network,
     leave_out_columns_beyond_labels,
     leave_out_useless_texts,
-    predict_out_of_fold,
-    weigh_members,
 )
 from chary.method.labels import Labels
 from chary.options import DiagnoseOptions, LabelOptions
@@ -104,15 +102,15 @@ def network(labels, classes):
 
 
 def held_out(codes, labels, loss):
-    """Make held-out predictions of one member with some log loss."""
+    """Make held-out predictions with some log loss."""
     codes = np.asarray(codes)
     given = labels.codes[labels.labeled]
     n_classes = len(labels.classes)
     # With a lead of z over C - 1 others the log loss of a right answer is log(1 + (C - 1) exp(-z)).
     lead = -np.log(np.expm1(loss) / (n_classes - 1))
-    logits = lead * np.eye(n_classes)[codes][:, None]
-    model = SimpleNamespace(weights_=np.ones(1), class_bias_=np.zeros(n_classes))
-    return OutOfFold(np.arange(len(codes)), [(model, np.arange(len(codes)))], given, logits)
+    scores = lead * np.eye(n_classes)[codes]
+    model = SimpleNamespace(class_bias_=np.zeros(n_classes))
+    return OutOfFold(np.arange(len(codes)), [(model, np.arange(len(codes)))], given, scores)
 
 
 def handed_over(mixture, labels, out_of_fold, by_network=None, **told):
@@ -177,16 +175,7 @@ def partly(codes, n_labeled):
     return Labels(np.array(["a", "b"]), np.where(labeled, codes, -1), labeled)
 
 
-def test_a_member_that_fails_on_held_out_labels_counts_less_but_never_nothing():
-    X = np.random.default_rng(0).uniform(-1, 1, (500, 2))
-    labels = partly((X[:, 0] * X[:, 1] > 0).astype(int), 150)  # no straight line tells these apart
-    weights = weigh_members(predict_out_of_fold(learners()[MIXED], X, labels, 0)).weights
-    assert weights.sum() == pytest.approx(1)
-    assert 0.02 < weights[0] < 0.15  # 0.25 by itself
-    assert weights[1] + weights[2] > 0.85
-
-
-def test_labels_held_out_to_weigh_members_are_judged_as_if_held_out_again():
+def test_labels_held_out_for_the_rules_are_judged_as_if_held_out_again():
     X = np.random.default_rng(0).normal(size=(300, 3))
     labels = partly((X[:, 0] > 0.3 * X[:, 1]).astype(int), 60)
     for told in ({}, {"class_prior": {"a": 0.7, "b": 0.3}}, {"aim": "balanced"}):

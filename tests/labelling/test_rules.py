@@ -1,15 +1,11 @@
 """Figures of the rules against independent oracles; the order of the rows changes nothing."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import softmax
 from scipy.stats import binomtest
-from sklearn.metrics import log_loss
 
 from chary.labelling.defaults import DEFAULTS, Defaults
 from chary.labelling.diagnose import prepare
@@ -18,7 +14,6 @@ from chary.labelling.rules import (
     lean_to_commonest_class,
     leave_out_useless_texts,
     rows_to_hold_out,
-    weigh_members,
 )
 from chary.method.labels import Labels
 from chary.tables import Table
@@ -42,41 +37,17 @@ def test_rows_to_hold_out_are_all_labelled_ones_and_some_others_whatever_the_ord
     np.testing.assert_array_equal(order[rows_to_hold_out(X[order], moved, n_others, 0)], rows)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_members_weight_falls_by_its_log_loss_at_the_scale_that_suits_it_best(seed):
-    rng = np.random.default_rng(seed)
-    codes = rng.integers(0, 3, 60)
-    strength = np.array([0.3, 1.0, 0.0, 2.0]) * [8, 1, 1, 0.2]
-    logits = strength[:, None] * np.eye(3)[codes][:, None, :] + rng.normal(size=(60, 4, 3))
-    own = np.array([0.1, 0.2, 0.3, 0.4])
-    out_of_fold = OutOfFold(
-        np.arange(60), [(SimpleNamespace(weights_=own), np.arange(60))], codes, logits
-    )
-    losses = np.array(
-        [
-            min(log_loss(codes, softmax(s * logits[:, m], axis=1)) for s in DEFAULTS.logit_scales)
-            for m in range(4)
-        ]
-    )
-    factors = np.exp(np.clip(4 * (losses.mean() - losses), -1, 1))
-    weighing = weigh_members(out_of_fold)
-    np.testing.assert_allclose(weighing.weights, own * factors / (own @ factors))
-    assert list(weighing.figures) == ["loss_0", "loss_1", "loss_2", "loss_3"]
-    np.testing.assert_allclose(list(weighing.figures.values()), losses)
-
-
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60), signal=st.floats(0, 1))
 def test_the_mixture_leans_if_the_commonest_class_is_better_by_an_exact_one_sided_test(
     seed, n, signal
 ):
     rng = np.random.default_rng(seed)
     codes = np.concatenate([np.zeros(n, int), rng.integers(0, 2, n)])
-    logits = rng.normal(size=(2 * n, 1, 2)) + signal * np.eye(2)[codes][:, None]
-    models = [(SimpleNamespace(weights_=np.ones(1)), np.arange(2 * n))]
-    held = OutOfFold(np.arange(2 * n), models, codes, logits)
+    scores = rng.normal(size=(2 * n, 2)) + signal * np.eye(2)[codes]
+    held = OutOfFold(np.arange(2 * n), [(None, np.arange(2 * n))], codes, scores)
     labels = Labels(np.array(["a", "b"]), codes, codes >= 0)
 
-    is_right = logits[:, 0].argmax(axis=1) == codes
+    is_right = scores.argmax(axis=1) == codes
     is_commonest = codes == np.bincount(codes).argmax()
     n_won = int((is_commonest & ~is_right).sum())
     n_lost = int((is_right & ~is_commonest).sum())
@@ -97,8 +68,6 @@ def test_the_mixture_leans_if_the_commonest_class_is_better_by_an_exact_one_side
 
 
 def test_numbers_that_no_decision_shows_are_as_they_were():
-    steps = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
-    assert DEFAULTS.logit_scales == steps
     assert DEFAULTS.share_trees == 100
     assert DEFAULTS.quick_trees == 40
     assert DEFAULTS.quick_rows == 500

@@ -11,30 +11,32 @@ from chary.options import LabelOptions
 from studies.ablations import ABLATIONS, DEFAULT, accuracy_and_rules, labels_without
 from studies.collection import part_of_table
 
-WEIGHING = "weigh_members"
+LEANING = "lean_to_commonest_class"
 BEYOND = "leave_out_columns_beyond_labels"
 
 
 @pytest.mark.usefixtures("quick_learners")
-def test_a_rule_that_acted_is_switched_off_and_any_other_changes_nothing():
+def test_a_rule_that_acted_is_switched_off_and_any_other_changes_nothing(monkeypatch):
+    always_lean = replace(DEFAULTS, lean_p=1.1)
+    monkeypatch.setattr("studies.ablations.DEFAULTS", always_lean)
     cell = ABLATIONS.cells(["tumours"], 1)[0]
     draw = part_of_table(cell)
     by_default = labels_without(draw)
-    assert list(by_default.acted) == [WEIGHING]
+    assert list(by_default.acted) == [LEANING]
     assert labels_without(draw, "leave_out_useless_texts") is by_default
 
-    unweighted = labels_without(draw, WEIGHING)
-    no_weights = replace(DEFAULTS, switched_off=frozenset({WEIGHING}))
+    without_lean = labels_without(draw, LEANING)
+    no_lean = replace(always_lean, switched_off=frozenset({LEANING}))
     options = LabelOptions.of(target="diagnosis", seed=cell.seed)
-    outcome = label_table(draw.hidden(), options, defaults=no_weights)
+    outcome = label_table(draw.hidden(), options, defaults=no_lean)
     others = np.flatnonzero(~draw.labeled)
-    np.testing.assert_array_equal(unweighted.names, outcome.labels.classes[outcome.codes[others]])
-    assert (unweighted.confidence != by_default.confidence).any()
+    np.testing.assert_array_equal(without_lean.names, outcome.labels.classes[outcome.codes[others]])
+    assert (without_lean.confidence != by_default.confidence).any()
 
-    result = accuracy_and_rules(draw, unweighted)
+    result = accuracy_and_rules(draw, without_lean)
     truth = draw.classes[draw.truth[others]]
-    assert result["accuracy"] == pytest.approx(np.mean(unweighted.names == truth))
-    assert list(result["acted"]) == [WEIGHING]
+    assert result["accuracy"] == pytest.approx(np.mean(without_lean.names == truth))
+    assert list(result["acted"]) == [LEANING]
 
 
 def test_the_table_counts_only_draws_in_which_a_rule_acts():

@@ -19,7 +19,6 @@ RULES = (
     "leave_out_columns_beyond_labels",
     "leave_out_useless_texts",
     "boost_many_labels",
-    "weigh_members",
     "lean_to_commonest_class",
     "hand_over_to_network",
     "find_guess_column",
@@ -35,7 +34,7 @@ class Defaults:
     --------
     >>> from dataclasses import replace
     >>> no_lean = replace(DEFAULTS, switched_off=frozenset({"lean_to_commonest_class"}))
-    >>> no_lean.is_on("lean_to_commonest_class"), no_lean.is_on("weigh_members")
+    >>> no_lean.is_on("lean_to_commonest_class"), no_lean.is_on("boost_many_labels")
     (False, True)
     """
 
@@ -127,21 +126,6 @@ class Defaults:
     # With more labels than this, boosting learns alone: the mixture costs more, the more labels
     # there are, and gains less. Not measured again since boosting joined the mixture.
     max_mixture_labels: int = 20_000
-
-    # ------------------------------------------------ weigh_members
-
-    # A member's weight is multiplied by exp(-this) for each unit of held-out log loss above the
-    # mean of the members. rivals.txt measures the mixture with this number and the next; other
-    # values have no stored result. Beside fixed weights they gain 0.0 ± 0.1 points in 146 draws of
-    # the 50 tables, from -3.7 to 8.7, and lose 0.7 ± 0.4 in 13 of the paper's sets with biased
-    # labels (studies/results/defaults/report.md).
-    weight_per_loss: float = 4.0
-    # A member's weight is multiplied or divided by at most exp(this), because labelled rows may
-    # differ from the others (measured with the number before).
-    max_weight_change: float = 1.0
-    # A member's logits are multiplied by each of these factors, and the lowest held-out log loss
-    # counts, so that no member has a high loss by its scale alone.
-    logit_scales: tuple[float, ...] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.5, 7.0)
 
     # ------------------------------------------------ lean_to_commonest_class
 

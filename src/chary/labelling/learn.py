@@ -48,7 +48,6 @@ from chary.labelling.rules import (
     leave_out_useless_texts,
     predict_out_of_fold,
     rows_to_hold_out,
-    weigh_members,
 )
 from chary.method.held_out import HeldOut, hold_out, hold_out_folds
 from chary.method.labels import Labels, drop_empty_classes
@@ -204,7 +203,7 @@ def learn(
     audit = None
     if answers is not None:
         if is_automatic:
-            # With an audit the mixture has its fixed weights: docs/explanation/bias.md has figures.
+            # With an audit the mixture learns without a lean: docs/explanation/bias.md has figures.
             _, learner = learner_of(WITH_AUDIT, defaults)
             choice = Choice(WITH_AUDIT, learner, rounds=0, why=WHY_MIXTURE)
 
@@ -440,15 +439,8 @@ def fit_learner(
         classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
         return FittedLearner(choice, classifier, findings=(choice.finding,))
 
-    # From here on the mixture was chosen by the rules. Predictions for held-out labels decide the
-    # weight of each member.
+    # From here on the mixture was chosen by the rules.
     out_of_fold = predict_out_of_fold(choice.learner, X, labels, seed)
-    weighing = weigh_members(out_of_fold, defaults)
-    weights = None
-    if weighing is not None:
-        weights = weighing.weights
-        for model, _ in out_of_fold.fold_models:
-            model.weights_ = weights
 
     # The mixture may lean to the commonest class. It does not if the user gave class shares or an
     # aim: these decide how common a class should be.
@@ -462,14 +454,14 @@ def fit_learner(
         for model, _ in out_of_fold.fold_models:
             model.class_bias_ = lean * log_shares
 
-    # The mixture with these weights and this lean is fitted on all given labels.
-    estimator = partial(choice.learner.estimator, weights=weights, lean=lean)
+    # The mixture with this lean is fitted on all given labels.
+    estimator = partial(choice.learner.estimator, lean=lean)
     choice = choice._replace(learner=choice.learner._replace(estimator=estimator), lean=lean)
     classifier = choice.classifier(seed, class_prior, aim).fit(X, labels)
 
     # The paper's method may take over; but with known class shares the predictions of the mixture
     # cannot collapse to a few classes.
-    findings: tuple[Finding | None, ...] = (weighing, leaning)
+    findings: tuple[Finding | None, ...] = (leaning,)
     if class_prior is not None:
         return FittedLearner(choice, classifier, out_of_fold, findings)
 
@@ -485,7 +477,7 @@ def fit_learner(
         defaults=defaults,
         seed=seed,
     )
-    findings = (weighing, leaning, hand_over)
+    findings = (leaning, hand_over)
     if hand_over is None:
         return FittedLearner(choice, classifier, out_of_fold, findings)
     return FittedLearner(

@@ -57,13 +57,6 @@ class LeftOut(Finding):
 
 
 @dataclass(frozen=True)
-class MemberWeights(Finding):
-    """How much each member of the mixture counts."""
-
-    weights: NDArray[np.float64]  #: (M,) summing to 1
-
-
-@dataclass(frozen=True)
 class Lean(Finding):
     """A mixture that leans towards the commonest class."""
 
@@ -287,13 +280,7 @@ class OutOfFold(NamedTuple):
     # Each mixture, with the places in ``rows`` that it was fitted without; empty: too few labels.
     fold_models: FoldModels
     codes: Ints  # (k,) the classes of the labels that were held out, fold after fold
-    logits: NDArray[np.float64]  # (k, M, C) what the members predict for them
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        """Scores (k, C) of the mixtures with their present weights."""
-        first_mixture, _ = self.fold_models[0]  # all mixtures have the same weights
-        return np.einsum("m,kmc->kc", first_mixture.weights_, self.logits)
+    scores: NDArray[np.float64]  # (k, C) log-probabilities, before any lean
 
     @property
     def predicted(self) -> Ints:
@@ -317,55 +304,19 @@ def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -
     fold_models: FoldModels = []  # filled by ``hold_out``
     hold_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
     if not fold_models:
-        return OutOfFold(rows, fold_models, codes=np.zeros(0, np.intp), logits=np.zeros((0, 0, 0)))
+        return OutOfFold(rows, fold_models, codes=np.zeros(0, np.intp), scores=np.zeros((0, 0)))
 
     codes_of_folds = []
-    logits_of_folds = []
+    scores_of_folds = []
     for model, fold in fold_models:
-        member_probs = model.predict_head_proba(X[rows[fold]])  # (rows of the fold, M, C)
         codes_of_folds.append(sample.codes[fold])
-        logits_of_folds.append(log_of(member_probs))
+        scores_of_folds.append(log_of(model.predict_proba(X[rows[fold]])))
     return OutOfFold(
         rows,
         fold_models,
         codes=np.concatenate(codes_of_folds),
-        logits=np.concatenate(logits_of_folds),
+        scores=np.concatenate(scores_of_folds),
     )
-
-
-def weigh_members(out_of_fold: OutOfFold, defaults: Defaults = DEFAULTS) -> MemberWeights | None:
-    r"""Weigh the members of the mixture by how well they predict held-out labels.
-
-    Let :math:`\ell_m` be the mean log loss of member m, after its logits were multiplied by the
-    factor that suits them best, and :math:`\bar\ell` the mean over the members. The weight of the
-    member is
-
-    .. math::
-        w_m \propto w_m^0 \exp(-\beta (\ell_m - \bar\ell)),
-        \qquad |\beta (\ell_m - \bar\ell)| \le 1,
-
-    with :math:`\beta` = ``weight_per_loss`` = 4: a loss of 0.1 above the mean multiplies the weight
-    by exp(-0.4) = 0.67. The bound of 1 is ``max_weight_change``: it keeps the weights near the
-    fixed weights :math:`w^0`, as labelled rows may differ from the others.
-    """
-    rule = "weigh_members"
-    if not defaults.is_on(rule) or not out_of_fold.fold_models:
-        return None
-
-    losses = np.zeros(out_of_fold.logits.shape[1])  # (M,)
-    for m in range(len(losses)):
-        logits = out_of_fold.logits[:, m]  # (k, C)
-        losses[m] = min(
-            _log_loss(scale * logits, out_of_fold.codes) for scale in defaults.logit_scales
-        )
-
-    limit = defaults.max_weight_change
-    log_factors = -defaults.weight_per_loss * (losses - losses.mean())  # (M,)
-    first_mixture, _ = out_of_fold.fold_models[0]  # all mixtures have the same weights
-    weights = first_mixture.weights_ * np.exp(np.clip(log_factors, -limit, limit))
-    weights /= weights.sum()
-    figures = {f"loss_{m}": float(loss) for m, loss in enumerate(losses)}
-    return MemberWeights(rule, figures, weights)
 
 
 def lean_to_commonest_class(

@@ -56,11 +56,11 @@ class MixtureDefaults:
     # A leaf of boosting has at least this many rows.
     boosting_leaf_rows: int = 5
 
-    # The linear model has this weight before held-out labels change it.
+    # The linear model has this weight.
     linear_weight: float = 1.0
-    # The randomised trees have this weight before held-out labels change it.
+    # The randomised trees have this weight.
     trees_weight: float = 2.0
-    # Boosting has this weight, given enough labels, before held-out labels change it.
+    # Boosting has this weight, given enough labels.
     boosting_weight: float = 1.0
     # From this many labels of each class on, boosting has its full weight; with fewer, the linear
     # model gets the difference. Not measured again since the members were chosen.
