@@ -115,6 +115,16 @@ def test_default_members_and_seeds():
     assert model.members is None
 
 
+def test_given_weights_replace_those_of_the_members():
+    rows, labels = load_breast_cancer(return_X_y=True)
+    members = [("a", GaussianNB(), 5), ("b", GaussianNB(), 1)]
+    model = MixedEnsembleClassifier(members, weights=[1, 3]).fit(rows, labels)
+    np.testing.assert_allclose(model.weights_, [0.25, 0.75])
+    for weights in ([1], [1, -1], [0, 0]):
+        with pytest.raises(ValueError, match="not those of 2 members; give one for each"):
+            model.set_params(weights=weights).fit(rows, labels)
+
+
 def test_boosting_counts_less_where_it_has_few_labels_of_a_class():
     assert [member.weight for member in default_members(60, 2)] == [1, 2, 1]
     assert [member.weight for member in default_members(30, 2)] == [1.5, 2, 0.5]

@@ -157,11 +157,10 @@ class Defaults:
     # The mixture has collapsed if, besides, the entropy of its class shares is at most this share
     # of the entropy of each of those two. On the paper's 13 data sets with biased labels: 77.0 %
     # with the rule, 72.2 without (mixture alone), 73.5 by the network alone
-    # (studies/results/tables-paper/report.md; measured with an earlier mixture of 100 trees and
-    # fixed weights, and not since). Both numbers were set by looking at these sets and at biased
-    # draws of real tables. A collapse gains 20.0 points on MNIST and 40.8 on Cod-RNA, and loses
-    # 16.9 in the one of 146 draws of real tables in which it is seen
-    # (studies/results/defaults/report.md).
+    # (studies/results/tables-paper/report.md; measured with an earlier mixture of 100 trees, and
+    # not since). Both numbers were set by looking at these sets and at biased draws of real tables.
+    # A collapse gains 20.0 points on MNIST and 40.8 on Cod-RNA, and loses 16.9 in the one of 146
+    # draws of real tables in which it is seen (studies/results/defaults/report.md).
     collapse_entropy: float = 0.9
     # The class shares of at most this many unlabelled rows are compared; a bound of cost.
     collapse_rows: int = 20_000
