@@ -103,7 +103,7 @@ def paired_tests(study: Study, results: Results) -> TextTable:
             rows.append(
                 [
                     study.words_of(labeling),
-                    f"{study.title_of(pair.ours)} - {study.title_of(pair.rival)}",
+                    f"{study.title_of(pair.ours)} against {study.title_of(pair.rival)}",
                     f"{gain:+.{metric.decimals(gain)}f}",
                     f"{n_better} of {n_sets}",
                     _shown_p(p_over_sets) if has_seeds and n_sets >= LEAST_PAIRS else "-",
@@ -111,8 +111,9 @@ def paired_tests(study: Study, results: Results) -> TextTable:
                     _shown_p(p_over_seeds) if has_seeds else "-",
                 ]
             )
+    in_unit = " in points" if metric.unit == "percent" else metric.symbol
     caption = (
-        f"Gain{metric.symbol} of the first method on the same labels, above 0 if it is better; p "
+        f"Gain{in_unit} of the first method on the same labels, above 0 if it is better; p "
         "of signed-rank tests, corrected by Holm for all pairs. Over data sets, each counts once, "
         "with the mean of its seeds; over seeds, the claim is for these data sets alone. With "
         f"fewer than {LEAST_PAIRS} seeds nothing is claimed"

@@ -1,4 +1,7 @@
-"""One method against another, draw by draw: the mean gain, its error, and the worst draw."""
+"""One method against another in points of accuracy: the mean gain, its error, the worst draw.
+
+``studies.paired_tests`` compares by any number.
+"""
 
 from __future__ import annotations
 
