@@ -148,9 +148,9 @@ class Defaults:
 
     # Labels are too easy if the mixture predicts held-out ones with a log loss (nats) below this.
     # On forty draws of the demo's table the paper's method is 17 points ahead of the mixture in the
-    # 11 in which the rule acts, and as good in the others (too_easy.txt); 0.05 and 0.15 choose the
-    # same draws. On the paper's sets with biased labels it gains 33.5 and 26.9 points in two draws
-    # of Mushrooms (studies/results/defaults/report.md).
+    # 11 in which the rule acts, and as good in the others (too_easy.txt); 0.05 chooses the same
+    # draws, and 0.15 one more. On the paper's sets with biased labels it gains 33.5 and 26.9 points
+    # in two draws of Mushrooms (studies/results/defaults/report.md).
     too_easy_loss: float = 0.1
     # The mixture can have collapsed only if at least this share of rows would have to change class
     # for its predictions to have the class shares of the labels, and as many to have those of
