@@ -124,14 +124,24 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "any number that is no code",
     (
         "labelling/learn",
-        "choice = Choice(WITH_AUDIT, learner_of(WITH_AUDIT, defaults)[1], 0)",
-        "0 -> 1 at 65",
+        "choice = Choice(WITH_AUDIT, learner, rounds=0, why=WHY_MIXTURE)",
+        "0 -> 1 at 44",
     ): "the rounds are replaced by those that the audit decides on",
     (
         "labelling/learners",
         'if "unlabeled" in copy.get_params(deep=False):',
         "False -> True at 39",
     ): "a parameter of a part has the name of the part before its own",
+    (
+        "labelling/predict_files",
+        "pool.shutdown(wait=False, cancel_futures=True)",
+        "True -> False at 41",
+    ): "a file that begins after the interruption ends at its first progress",
+    (
+        "labelling/rows_to_check",
+        "doubt[chosen] = -1",
+        "1 -> 2 at 17",
+    ): "any number below 0",
     (
         "labelling/rules",
         "if distance - distance_without < defaults.nearer_shares:",
@@ -186,7 +196,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
 
 # By pattern of a line and fault in brackets: why it cannot be noticed, if no test does.
 EQUIVALENT_LINES = {
-    r"^seed: int = 0,$": "any seed is as good as another",
+    r"^seed: int = 0, \[": "any seed is as good as another",
     r"^_BLOCK_(ROWS|NUMBERS) = |^_BATCH_ROWS = ": "the size of a block changes no result",
     r"^_MAX_(PREDICTED_NUMBERS|COMPARED_CELLS) = ": "the size of a block changes no result",
     r"^size = max\(1, max_numbers": "the size of a block changes no result",

@@ -449,7 +449,7 @@ def test_rows_that_were_checked_teach_and_measure_nothing(tmp_path):
     before = label_table(data, LabelOptions.of(target="y", learner="linear"))
     path = tmp_path / "t.check.csv"
     with path.open("wb") as file:
-        write_rows_to_check(before, file)
+        write_rows_to_check(before, file, as_workbook=False)
     sheet = pl.read_csv(path, infer_schema=False)
     assert sheet["chary_row"].str.starts_with("check ").all()
     assert set(sheet["chary_guess"]) <= {"'=yes", "no"}
@@ -657,7 +657,7 @@ def test_an_audit_and_the_rows_to_check_are_of_the_whole_table(path, tmp_path):
     # The sheet of rows to check is one of the whole table.
     check = tmp_path / "t.check.csv"
     with check.open("wb") as file:
-        write_rows_to_check(found, file)
+        write_rows_to_check(found, file, as_workbook=False)
     truth = biased_rows()[1]
     filled = pl.read_csv(check, infer_schema=False).with_columns(pl.Series("y", truth[numbers]))
     filled.write_csv(check)

@@ -13,7 +13,7 @@ from chary.labelling import Diagnosis, diagnose_table, label_table
 from chary.labelling.defaults import Defaults
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
 from chary.labelling.learn import _hold_out, choose_learner, fit_learner, prior_of_part
-from chary.labelling.learners import MIXED, NETWORK, learners
+from chary.labelling.learners import MIXED, NETWORK, learner_of, learners
 from chary.labelling.rules import (
     OutOfFold,
     hand_over_to_network,
@@ -376,3 +376,9 @@ def test_a_column_that_came_with_the_labels_is_left_out_unless_its_kind_is_named
         Table(frame, "t"), DiagnoseOptions(target="leaves", categorical=categorical)
     )
     assert diagnosed.columns[1] == column
+
+
+def test_the_mixture_alone_has_members_of_different_kinds():
+    assert [name for name, learner in learners().items() if learner.unlike] == ["mixed"]
+    _, own = learner_of(LogisticRegression(), Defaults())
+    assert own.unlike is False

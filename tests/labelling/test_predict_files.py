@@ -377,3 +377,10 @@ def test_what_a_run_may_use(predictor, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(TableError, match=r"needs the package dask: pip install 'chary\[dask\]'"):
         label_files(predictor, [], Resources(1, 1, GIB), scheduler="tcp://127.0.0.1:8786")
+
+
+def test_cores_and_memory_are_shared_out_among_as_many_files_as_they_allow(monkeypatch):
+    monkeypatch.setattr(predict_files, "cpu_count", lambda: 8)
+    assert Resources.of(3, 6 * GIB) == Resources(jobs=3, threads=2, memory=2 * GIB)
+    assert Resources.of(20, 60 * GIB).jobs == 8
+    assert Resources.of(20, 2 * predict_files._MIN_MEMORY).jobs == 2

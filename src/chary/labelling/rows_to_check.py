@@ -97,7 +97,7 @@ def suspect_labels(held_out: HeldOut, defaults: Defaults = DEFAULTS) -> Ints:
     return places[order[: defaults.max_suspects]]
 
 
-def write_rows_to_check(result: LabeledTable, file: BinaryIO, *, as_workbook: bool = False) -> None:
+def write_rows_to_check(result: LabeledTable, file: BinaryIO, *, as_workbook: bool) -> None:
     """Write a sheet of the rows to check, with their new labels as guesses.
 
     The answers become given labels, not an audit: the rows were not drawn at random, so no accuracy
