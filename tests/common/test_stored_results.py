@@ -44,7 +44,6 @@ WITHOUT_HEAD = {
     "judge",
     "label",
     "label_beyond_memory",
-    "mutants",
     "predict",
     "real_audits",
     "review",
