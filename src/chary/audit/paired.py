@@ -192,9 +192,14 @@ def _chances(only_second: Ints, difference: int, n: int, population: int) -> Flo
     log_neither = _log_choose(neither[:, None], drawn)
     log_all = _log_choose(np.array(population), np.array(n))
 
+    # The axes are C, b and c: log_first depends on C and b, log_second on C and c.
     n_neither = n - np.add.outer(drawn, drawn)  # (n + 1, n + 1) drawn rows that are neither
-    log_chances = log_first[:, :, None] + log_second[:, None, :] + log_neither[:, n_neither]
-    return np.exp(np.where(n_neither >= 0, log_chances - log_all, -np.inf))
+    log_ways = log_first[:, :, None] + log_second[:, None, :]
+    log_ways = log_ways + log_neither[:, n_neither]
+    log_chances = log_ways - log_all
+    is_possible = n_neither >= 0
+    log_chances = np.where(is_possible, log_chances, -np.inf)
+    return np.exp(log_chances)
 
 
 def _log_choose(n: Any, k: Any) -> Floats:

@@ -232,8 +232,8 @@ class Predictor:
 
     Called with an iterable of record batches, it gives an iterator of record batches with
     ``chary_label`` and ``chary_confidence``, in the order of the rows; a large batch gives several.
-    It reads one batch at a time, and several threads may call it at once. A pickle of it holds the
-    bytes of the model file.
+    It reads one batch at a time, and several threads may call it at once. Pickled, it takes the
+    bytes of the model file along.
 
     A batch is any object with Arrow's C interface (a pyarrow record batch or table, a polars frame,
     and so on), or a pandas frame. pyarrow batches become pyarrow batches, all others polars frames.
