@@ -128,11 +128,27 @@ def test_quick_answers_import_nothing_heavy():
         "for words in sys.argv[1:]: main(words.split())\n"
         f"sys.exit(', '.join(m for m in {heavy} if m in sys.modules) or 0)"
     )
-    words = ["--version", "--help", "label -h"]
+    words = [
+        "--version",
+        "--help",
+        "label -h",
+        "label gone.csv -t y",
+        "diagnose gone.csv -t y",
+        "review gone.csv",
+        "judge gone.csv --labels y",
+        "judge draw gone.csv --labels y",
+        "audit draw gone.csv -t y",
+        "audit fill gone.csv",
+        "predict gone.chary new.csv",
+        "judge customers.csv",
+        "audit draw customers.csv",
+    ]
     done = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+    assert done.stderr.count("cannot be read (no such file or directory)") == 8
+    assert done.stderr.count("Missing option") == 2
 
 
 def test_python_m_chary_is_chary_and_shells_complete_its_commands():

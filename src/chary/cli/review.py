@@ -26,6 +26,7 @@ def review_command(file: console.TABLE, options: ReviewOptions) -> None:
     if not options.labels and (options.hide or options.show or options.annotator):
         raise ValueError("--hide, --show and --annotator go with --labels; leave them out.")
 
+    console.refuse_unreadable(file)
     console.heed_interrupts()
     from chary.review import begin, serve
 
