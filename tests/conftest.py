@@ -85,18 +85,20 @@ def quick_learners():
     from sklearn.ensemble import ExtraTreesClassifier
 
     import chary.labelling.learners
+    import chary.labelling.rules
     import chary.method.mixture
 
     with pytest.MonkeyPatch.context() as patch:
         few = lambda n, **rest: ExtraTreesClassifier(10, **rest)  # noqa: E731
-        patch.setattr(chary.method.mixture, "ExtraTreesClassifier", few)
+        for module in (chary.method.mixture, chary.labelling.rules):
+            patch.setattr(module, "ExtraTreesClassifier", few)
         boosting = chary.method.mixture.boosted_trees
         patch.setattr(
             chary.method.mixture,
             "boosted_trees",
             lambda numbers: boosting(numbers).set_params(max_iter=5),
         )
-        short = partial(chary.labelling.learners.DiverseEnsembleClassifier, n_steps=150)
+        short = partial(chary.labelling.learners.DiverseEnsembleClassifier, n_steps=60)
         patch.setattr(chary.labelling.learners, "DiverseEnsembleClassifier", short)
         yield
 

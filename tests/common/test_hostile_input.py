@@ -20,11 +20,9 @@ import numpy as np
 import polars as pl
 import pytest
 import safetensors.numpy
-from sklearn.ensemble import ExtraTreesClassifier
 from threadpoolctl import threadpool_limits
 
 import chary.labelling.learners
-import chary.method.mixture
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
 from chary.cli import main
 from chary.labelling import label_table
@@ -42,19 +40,14 @@ N_TEXTS = 400 if FULL else 12
 
 
 @pytest.fixture(autouse=True, scope="module")
-def short_training():
-    """Train networks briefly and few trees, on which nothing here depends.
+def short_training(quick_learners):
+    """Train networks for three steps, on which nothing here depends.
 
     Small products gain nothing by a second thread, and wait for it where the processor is busy.
     """
     short = partial(DiverseEnsembleClassifier, n_steps=3)
     with threadpool_limits(1), pytest.MonkeyPatch.context() as patch:
         patch.setattr(chary.labelling.learners, "DiverseEnsembleClassifier", short)
-        patch.setattr(
-            chary.method.mixture,
-            "ExtraTreesClassifier",
-            lambda n, **rest: ExtraTreesClassifier(5, **rest),
-        )
         yield
 
 

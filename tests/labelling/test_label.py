@@ -541,7 +541,7 @@ SHARES = {"yes": 0.3, "no": 0.7}
     "asked",
     [
         {"class_prior": "labeled", "probabilities": True},
-        {"learner": "network", "class_prior": SHARES},
+        {"learner": "network", "rounds": 1, "class_prior": SHARES},
         {"aim": "balanced", "class_prior": SHARES, "learner": "linear"},
         {"explain": True, "learner": "linear"},
     ],
@@ -725,7 +725,7 @@ def test_no_seed_is_the_seed_0_and_all_new_rows_measure_the_importance(monkeypat
     monkeypatch.setattr(label, "rows_to_check", choose)
     whole = table(biased=True)
     none, zero, three = (
-        label_table(whole, LabelOptions.of(target="y", learner="network", seed=seed))
+        label_table(whole, LabelOptions.of(target="y", learner="network", rounds=0, seed=seed))
         for seed in (None, 0, 3)
     )
     assert checked == [0, 0, 3]
