@@ -67,11 +67,20 @@ def test_interruption_is_exit_code_130_and_leaves_no_file(table, run, monkeypatc
     assert not (table.parent / "customers.report.html").exists()
 
 
-def test_a_termination_is_exit_code_143_and_leaves_no_file(table, run, monkeypatch):
-    terminate = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGTERM)  # noqa: E731
-    monkeypatch.setattr(chary.labelling, "label_table", terminate)
-    code, _, err = run("label", table, "-t", "churn")
-    assert (code, err) == (143, "chary: Stopped by SIGTERM; no file was left half-written.\n")
+@pytest.mark.parametrize(("name", "exit_code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_signal_ends_a_command_and_leaves_no_file(table, run, monkeypatch, name, exit_code):
+    """As a shell sends SIGTERM, and a terminal that is closed SIGHUP."""
+    signum = getattr(signal, name)
+    # SIGHUP is ignored where the tests were started by nohup.
+    handler = signal.signal(signum, signal.SIG_DFL)
+    end = lambda *args, **kwargs: os.kill(os.getpid(), signum)  # noqa: E731
+    monkeypatch.setattr(chary.labelling, "label_table", end)
+    try:
+        code, _, err = run("label", table, "-t", "churn")
+    finally:
+        signal.signal(signum, handler)
+    message = f"chary: Stopped by {name}; no file was left half-written.\n"
+    assert (code, err) == (exit_code, message)
     assert [path.name for path in table.parent.iterdir()] == ["customers.csv"]
 
 
@@ -194,16 +203,28 @@ def test_an_error_that_cannot_be_printed_is_escaped(tmp_path, monkeypatch):
     assert rb"\u0646\u0639\u0645.csv' cannot be read" in printed.getvalue()
 
 
-def test_a_pipe_that_nobody_reads_ends_a_command_without_a_word_and_its_files_are_there(arabic):
-    words = ["audit", "draw", str(arabic), "-t", "y", "-k", "5"]
+@pytest.fixture
+def unread():
+    """The end of a pipe, as a file descriptor, that nobody reads."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "chary", *words], stdout=writing, stderr=-1, check=False
-    )
+    yield writing
     os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_pipe_that_nobody_reads_ends_a_command_and_its_files_are_there(
+    arabic, monkeypatch, unread
+):
+    with open(os.dup(unread), "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert draw(arabic) == 141
     assert arabic.with_name("t.audit.csv").exists()
+
+
+def test_a_pipe_that_nobody_reads_ends_a_process_without_a_word(unread):
+    command = [sys.executable, "-m", "chary", "--help"]
+    done = subprocess.run(command, stdout=unread, stderr=-1, check=False)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_a_full_disk_behind_the_output_is_said(arabic, monkeypatch, capsys):
@@ -250,22 +271,6 @@ def test_a_signal_that_somebody_ignores_stays_ignored(table):
     ignored = partial(signal.signal, signal.SIGHUP, signal.SIG_IGN)
     assert (
         subprocess.run([sys.executable, "-c", job], preexec_fn=ignored, check=False).returncode == 0
-    )
-
-
-def test_a_closed_terminal_is_exit_code_129(table):
-    closed = "lambda *args, **kwargs: os.kill(os.getpid(), 1)"
-    job = (
-        "import os, sys, chary.labelling as l, chary.cli; "
-        f"l.label_table = {closed}; sys.exit(chary.cli.main())"
-    )
-    # Ignored where the tests were started by nohup.
-    heeded = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
-    command = [sys.executable, "-c", job, "label", str(table), "-t", "churn"]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=heeded, check=False)
-    assert (done.returncode, done.stderr) == (
-        129,
-        "chary: Stopped by SIGHUP; no file was left half-written.\n",
     )
 
 
