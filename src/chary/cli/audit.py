@@ -43,7 +43,7 @@ def draw_command(file: console.TABLE, options: DrawOptions) -> None:
     Options of chary label, such as --missing or --aim, change nothing here: the sheet remembers
     them for the next command.
     """
-    console.refuse_unreadable(file)
+    console.import_libraries(file)
     from chary._files import make_folders
     from chary.audit.drawing import draw_sheet, sheet_path
     from chary.audit.sheet import unlabelled_rows
@@ -147,7 +147,7 @@ def fill_command(file: SHEET, options: FillOptions) -> None:
     Every answer is saved at once. With --until-width you also see an interval of the accuracy that
     holds whenever you stop, and are told when it is as narrow as you asked for. No label is shown.
     """
-    console.refuse_unreadable([os.fspath(file)])
+    console.import_libraries([os.fspath(file)])
     from chary.audit.filling import Filling
 
     console.heed_interrupts()

@@ -58,7 +58,7 @@ def judge_command(
             raise ValueError(
                 "To draw rows, leave out --audit; to judge labels by the sheet, leave out draw."
             )
-    console.refuse_unreadable(file)
+    console.import_libraries(file)
     from chary.tables import open_source
     from chary.tables.source import flattened
 

@@ -50,7 +50,7 @@ def diagnose_command(
 
     It also shows how each column is read, and writes nothing.
     """
-    console.refuse_unreadable(file)
+    console.import_libraries(file)
     from chary.labelling import diagnose_table
     from chary.report import Hints, show_diagnosis, summarize_diagnosis
     from chary.tables import read_table, refuse_together
@@ -82,7 +82,7 @@ def label_and_write(files: Sequence[GivenPath], options: LabelOptions) -> Labell
     A table beyond the memory is read, labelled and written in parts. Everything that would make the
     outputs impossible is checked before the table is labelled, which takes long.
     """
-    console.refuse_unreadable(os.fspath(path) for path in files)
+    console.import_libraries(os.fspath(path) for path in files)
     from chary.audit import is_workbook
     from chary.audit.drawing import keep_copy, sheet_beside
     from chary.labelling import label_table, write_rows_to_check

@@ -66,7 +66,7 @@ def predict_command(
     Several files, a folder or a pattern give one output each. After an interruption run the same
     command again: files that have their output are not labelled twice.
     """
-    console.refuse_unreadable([os.fspath(model_file)])
+    console.import_libraries([os.fspath(model_file)])
     from chary.labelling import LabelledFile, Predictor, Resources, plan_files
     from chary.tables import free_memory
 

@@ -26,7 +26,7 @@ def review_command(file: console.TABLE, options: ReviewOptions) -> None:
     if not options.labels and (options.hide or options.show or options.annotator):
         raise ValueError("--hide, --show and --annotator go with --labels; leave them out.")
 
-    console.refuse_unreadable(file)
+    console.import_libraries(file)
     console.heed_interrupts()
     from chary.review import begin, serve
 
