@@ -32,7 +32,7 @@ from chary.labelling.diagnose import (
 )
 from chary.labelling.learners import FoldModels, Learner
 from chary.method.estimators import log_of
-from chary.method.held_out import hold_out
+from chary.method.held_out import fit_without, hold_out, labelled_folds
 from chary.method.labels import Labels
 from chary.method.mixture import MixedEnsembleClassifier, default_members, linear_model
 from chary.method.priors import variation
@@ -301,16 +301,16 @@ def predict_out_of_fold(learner: Learner, X: Array, labels: Labels, seed: int) -
     rows = rows_to_hold_out(X, labels, learner.held_out_rows, seed)
     sample = labels.subset(rows)
     estimator = learner.estimator(random_state=seed).set_params(unlabeled=None)
-    fold_models: FoldModels = []  # filled by ``hold_out``
-    hold_out(estimator, X[rows], sample, random_state=seed, keep=fold_models)
-    if not fold_models:
-        return OutOfFold(rows, fold_models, codes=np.zeros(0, np.intp), scores=np.zeros((0, 0)))
-
+    fold_models: FoldModels = []
     codes_of_folds = []
     scores_of_folds = []
-    for model, fold in fold_models:
+    for fold in labelled_folds(sample, seed):
+        model = fit_without(estimator, X[rows], sample, fold)
+        fold_models.append((model, fold))
         codes_of_folds.append(sample.codes[fold])
         scores_of_folds.append(log_of(model.predict_proba(X[rows[fold]])))
+    if not fold_models:
+        return OutOfFold(rows, fold_models, codes=np.zeros(0, np.intp), scores=np.zeros((0, 0)))
     return OutOfFold(
         rows,
         fold_models,

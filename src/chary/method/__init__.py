@@ -22,6 +22,7 @@ from chary.method.held_out import (
     fit_without,
     hold_out,
     hold_out_folds,
+    labelled_folds,
     predict_held_out,
     stratified_folds,
 )
@@ -111,6 +112,7 @@ __all__ = [
     "in_blocks_of_rows",
     "is_missing",
     "keep_guesses",
+    "labelled_folds",
     "linear_model",
     "log_of",
     "plain_trees",

@@ -77,22 +77,29 @@ def hold_out(
     are labels. If ``keep`` is a list, the model and the rows of each fold are appended to it.
     """
     labels = encode_for(estimator, y)
-    rng = np.random.default_rng(random_state)
-    counts = labels.class_counts  # (C,)
-    labelled_rows = np.flatnonzero(labels.labeled)
-    n_labels_of_class = counts[labels.codes[labelled_rows]]  # of the class of each labelled row
-    rows = labelled_rows[n_labels_of_class >= 2]
-    if len(rows) == 0:
+    folds = labelled_folds(labels, random_state)
+    if not folds:
         return HeldOut(
             prediction=labels.classes[:0],
             correct=np.zeros(0, dtype=bool),
             confidence=np.zeros(0),
             probability=np.zeros(0),
         )
+    return hold_out_folds(estimator, X, labels, folds, keep=keep)
+
+
+def labelled_folds(labels: Labels, random_state: Any = None) -> list[RowNumbers]:
+    """Split the labelled rows into folds; leave out rows of a class with a single label."""
+    rng = np.random.default_rng(random_state)
+    counts = labels.class_counts  # (C,)
+    labelled_rows = np.flatnonzero(labels.labeled)
+    n_labels_of_class = counts[labels.codes[labelled_rows]]  # of the class of each labelled row
+    rows = labelled_rows[n_labels_of_class >= 2]
+    if len(rows) == 0:
+        return []
     # No more folds than the smallest class has labels, so that each fold can have one of them.
     n_folds = min(_N_FOLDS, counts[counts >= 2].min())
-    folds = [rows[places] for places in stratified_folds(labels.codes[rows], rng, n_folds)]
-    return hold_out_folds(estimator, X, labels, folds, keep=keep)
+    return [rows[places] for places in stratified_folds(labels.codes[rows], rng, n_folds)]
 
 
 def hold_out_folds(

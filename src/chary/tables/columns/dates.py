@@ -266,16 +266,21 @@ def other_orders_in(note: str) -> list[str]:
 
 def _count_readable(filled: pl.Series, hints: Hints) -> dict[str, int]:
     """Count the dates in each order in which nearly all cells can be read."""
-    sample = _plain(sample_cells(filled, SMALL_SAMPLE))
-    is_iso = sample.str.contains(_ISO)
+    sample = _plain(sample_cells(filled, SMALL_SAMPLE)).to_frame("cell")
+    # One query for all orders: nine take five times as long.
+    has_orders = sample.select(
+        pl.col("cell").str.contains(pattern).alias(order) for order, (pattern, _) in _ORDERS.items()
+    )
     n_needed = hints.defaults.readable_share * len(filled)
     n_dates_of: dict[str, int] = {}
-    for order, (pattern, _) in _ORDERS.items():
+    for has_order in has_orders:
         # Reading is slow; the sample spares it for most columns.
-        has_order = sample.str.contains(pattern)
-        n_in_sample = (has_order | is_iso).sum()
-        if not has_order.any() or n_in_sample < len(sample) / 2:
+        if not has_order.any():
             continue
+        n_in_sample = (has_order | has_orders["ymd"]).sum()
+        if n_in_sample < len(sample) / 2:
+            continue
+        order = has_order.name
         n_dates = _read_moments(filled, order).days.count()
         # Year, month and day, the first of the orders, is read in every other order, too. So
         # another order counts only if it reads more cells than that one.
@@ -404,10 +409,14 @@ class TimesOfDay(Dates):
         self, filled: pl.Series, forced: bool = False, hints: Hints = NO_HINTS
     ) -> Column | None:
         """Find times within a day, in most cells."""
-        # Reading is slow; the sample spares it for most columns.
-        sample = sample_cells(filled, SMALL_SAMPLE)
-        if _clock_hours(sample).null_count() > SMALL_SAMPLE / 2:
+        if filled.dtype not in (pl.String, pl.Time):
             return None
+        # Reading is slow; the sample spares it for most columns.
+        if filled.dtype == pl.String:
+            sample = _plain(sample_cells(filled, SMALL_SAMPLE))
+            n_others = (~sample.str.contains(_CLOCK_TIME)).sum()
+            if n_others > SMALL_SAMPLE / 2:
+                return None
         n_unreadable = _clock_hours(filled).null_count()
         most_unreadable = (1 - hints.defaults.readable_share) * len(filled)
         if len(filled) == 0 or n_unreadable > most_unreadable:
