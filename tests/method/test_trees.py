@@ -84,6 +84,17 @@ def test_predictions_are_those_of_scikit_learn():
                 assert plain.whole()
 
 
+def test_boosting_tells_apart_what_only_double_precision_can():
+    X, y = problem(3, True)
+    fits_single = X.astype(np.float32)
+    needs_double = 1 + 1e-9 * X  # of these, single precision makes ones
+    for features in [fits_single, needs_double, np.where(needs_double > 1, 1e300, X)]:
+        model = clone(KINDS["boosting"]).fit(features, y)
+        np.testing.assert_array_equal(
+            plain_trees(model).decision_function(features), model.decision_function(features)
+        )
+
+
 def test_missing_values_may_part_from_all_others():
     for kind in ["forest", "boosting"]:
         X, y = problem(2, True)

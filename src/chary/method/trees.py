@@ -241,11 +241,20 @@ class PlainBoosting(_PlainTrees):
         """Sum the leaf values, (n,) for two classes and otherwise (n, C)."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        # Features of tables fit into single precision, in which trees are walked faster.
+        with np.errstate(over="ignore"):
+            single = X.astype(np.float32)
+        if np.array_equal(single, X, equal_nan=True):
+            X = single
+
+        def compile_tree(nodes: Nodes) -> Predict:
+            return compiled_boosting_tree(nodes, self.n_features_in_)
+
         K = len(self.baseline_)  # 1 for two classes, otherwise C
         # Column by column in memory, as a tree adds to one column.
         total = np.empty((len(X), K), order="F")
         total[:] = self.baseline_
-        for t, predict in enumerate(self._compiled(compiled_boosting_tree)):
+        for t, predict in enumerate(self._compiled(compile_tree)):
             total[:, t % K] += predict(X)
         if K == 1:
             return total[:, 0]
