@@ -17,6 +17,7 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 # Tests run on every core at once: more threads than that only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import pytest
 from _pytest.doctest import DoctestModule

@@ -1,6 +1,7 @@
 """Same seed, same bytes; and nothing outside an estimator changes while it works."""
 
 import hashlib
+import json
 import os
 import random
 import subprocess
@@ -15,6 +16,11 @@ from sklearn.base import clone
 from sklearn.datasets import make_moons
 
 from chary import DiverseEnsembleClassifier, SelfTrainingClassifier
+from chary.cli.demo import invented_customers
+from chary.labelling import label_table
+from chary.model_file import model_bytes
+from chary.options import LabelOptions
+from chary.tables import Table
 
 UNSEEDED = DiverseEnsembleClassifier((16, 8), n_steps=60)
 NETWORK = clone(UNSEEDED).set_params(random_state=0)
@@ -47,19 +53,29 @@ def test_refits_are_identical(estimator):
     assert len({digest(clone(estimator).fit(X, y)) for _ in range(4)}) == 1
 
 
+def digest_of_labels():
+    """A fingerprint of the labels and the model of a table with several kinds of columns."""
+    options = LabelOptions.of(target="churn", learner="linear")
+    result = label_table(Table(invented_customers(), "customers.csv", ","), options)
+    labels = json.dumps({name: list(cells) for name, cells in result.added_columns.items()})
+    return hashlib.sha256(labels.encode() + model_bytes(result.model)).hexdigest()
+
+
 def test_another_process_gives_the_same_bytes():
+    """With other hashes of texts, and with several threads of Polars, where tests have one."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import test_reproducibility as t; "
-        "print(t.digest(t.NETWORK.fit(*t.moons())))"
+        "print(t.digest(t.NETWORK.fit(*t.moons())), t.digest_of_labels())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, os.path.dirname(__file__)],
         capture_output=True,
         text=True,
         check=True,
-        env=os.environ | {"PYTHONHASHSEED": "7"},
+        env=os.environ | {"PYTHONHASHSEED": "7", "POLARS_MAX_THREADS": "4"},
     )
-    assert done.stdout.strip() == digest(clone(NETWORK).fit(*moons()))
+    expected = [digest(clone(NETWORK).fit(*moons())), digest_of_labels()]
+    assert done.stdout.split() == expected
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
