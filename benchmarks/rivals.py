@@ -19,13 +19,13 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from defaults import DATA, labelled_rows
 from numpy.typing import NDArray
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import ExtraTreesClassifier
@@ -39,9 +39,12 @@ from chary.labelling import label_table
 from chary.method import confidence_auroc
 from chary.options import LabelOptions
 from chary.tables import open_source
+from studies.collection import COLLECTION, SECOND, WAYS, TableFacts, labelled_rows, read_frame
 
-COLLECTIONS = ("tables", "tables2")
-WAYS = ("random", "group", "column")
+TABLES = [
+    *(("tables", facts) for facts in COLLECTION),
+    *(("tables2", facts) for facts in SECOND.values()),
+]
 SCORED = 2_000
 MOST_CATEGORIES = 50
 DATES = ("%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d", "%m/%d/%y %H:%M", "%Y/%m/%d")
@@ -60,31 +63,26 @@ class Draw(NamedTuple):
     seed: int
 
 
-def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw | None]]]:
-    """List every draw that the collections allow, shuffled, so that a part is a fair one."""
-    facts = {
-        c: pl.read_csv(DATA / c / "tables.csv", infer_schema=False).to_dicts() for c in COLLECTIONS
-    }
+def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
+    """List every draw that the collections allow, seed by seed; biased ones come first."""
     for seed in seeds:
-        every = [(c, way, row) for c in COLLECTIONS for way in WAYS for row in facts[c]]
-        order = np.random.default_rng(seed).permutation(len(every))
-        for c, way, row in sorted(
-            (every[k] for k in order), key=lambda drawn: drawn[1] == "random"
-        ):
-            name = f"{c} {way} {row['name']} {seed}"
-            yield name, lambda name=name, row=row: _draw(name, row)
+        for way in ("group", "column", "random"):
+            for collection, facts in TABLES:
+                if way == "group" and not facts.group_column:
+                    continue
+                name = f"{collection} {way} {facts.name} {seed}"
+                yield name, partial(drawn, name, facts, partial(read_frame, facts))
 
 
-def _draw(name: str, facts: dict[str, str]) -> Draw | None:
-    collection, way, _, seed = name.split()
-    frame = pl.read_parquet(DATA / collection / f"{facts['name']}.parquet")
-    rows = labelled_rows(collection, frame, facts, way, int(seed))
-    if rows is None:
-        return None
-    truth = frame[facts["target"]].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
-    rest = np.random.default_rng(int(seed)).permutation(np.setdiff1d(np.arange(len(truth)), rows))
-    rest = np.sort(rest[:SCORED])
-    features = frame.drop(facts["target"])[np.concatenate([rows, rest])]
+def drawn(name: str, facts: TableFacts, read_table: Callable[[], pl.DataFrame]) -> Draw:
+    """Hide the labels of a table, but for the rows that its facts name."""
+    _, way, _, seed = name.split()
+    frame = read_table()
+    truth = frame[facts.target].cast(pl.String).fill_null("(none)").to_numpy().astype(str)
+    rows = labelled_rows(frame, facts, way, int(seed))
+    others = np.setdiff1d(np.arange(len(truth)), rows)
+    rest = np.sort(np.random.default_rng(int(seed)).permutation(others)[:SCORED])
+    features = frame.drop(facts.target)[np.concatenate([rows, rest])]
     return Draw(name, features, truth[rows], truth[rest], int(seed))
 
 
@@ -246,14 +244,15 @@ def run(
     seeds: list[int],
     methods: list[str],
     tables: list[str],
-    list_draws: Callable[[list[int]], Iterator[tuple[str, Callable[[], Draw | None]]]] = draws,
+    list_draws: Callable[[list[int]], Iterator[tuple[str, Callable[[], Draw]]]] = draws,
 ) -> None:
     """Add to the file what is not in it."""
     found = read(cache)
     for name, make in list_draws(seeds):
         todo = [method for method in methods if method not in found[name]]
-        if not todo or (tables and name.split()[2] not in tables) or (draw := make()) is None:
+        if not todo or (tables and name.split()[2] not in tables):
             continue
+        draw = make()
         for method in todo:
             try:
                 figures = measured(draw, method)

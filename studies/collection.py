@@ -90,7 +90,7 @@ def find_table(name: str) -> TableFacts:
 def load_table(name: str) -> RealTable:
     """A table, read and prepared once for all its draws and methods."""
     facts = find_table(name)
-    frame = _tumours() if name == TUMOURS.name else _read(facts)
+    frame = read_frame(facts)
     table = open_source(frame, name=name).read()
     # "unknown" is one, too.
     classes = frame[facts.target].cast(pl.String).drop_nulls().unique().to_list()
@@ -187,7 +187,10 @@ def _table_facts(row: dict[str, str]) -> TableFacts:
     return TableFacts(**{**row, "n_labeled": int(row["n_labeled"])})  # type: ignore[arg-type]
 
 
-def _read(facts: TableFacts) -> pl.DataFrame:
+def read_frame(facts: TableFacts) -> pl.DataFrame:
+    """Read a table with its target; refuse a file that is not the known one."""
+    if facts.name == TUMOURS.name:
+        return _tumours()
     try:
         content = _path(facts.name).read_bytes()
     except OSError as error:
