@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from defaults import DATA, labelled_rows
 from numpy.typing import NDArray
 from stored import print_head
 
@@ -32,6 +31,7 @@ from chary.labelling.diagnose import prepare
 from chary.method.labels import encode
 from chary.method.self_training import SelfTrainingClassifier
 from chary.tables import Table, TableError
+from studies.collection import COLLECTION, SECOND, TableFacts, labelled_rows, read_frame
 
 RIGHT = 0.78
 N_ROWS = 600
@@ -73,14 +73,13 @@ def guesses(codes: NDArray[np.intp], X: NDArray[Any], rng: np.random.Generator) 
 def main(seeds: list[int], names: list[str]) -> None:
     """Print the mean accuracy over all draws, and how far a draw falls below the column."""
     draws: dict[tuple[str, int], list[Draw]] = defaultdict(list)
-    for collection in ("tables", "tables2"):
-        for facts in pl.read_csv(DATA / collection / "tables.csv", infer_schema=False).to_dicts():
-            if names and facts["name"] not in names:
-                continue
-            for seed in seeds:
-                for key, draw in draws_of(collection, facts, seed).items():
-                    draws[key].append(draw)
-                    print(facts["name"], seed, *key, *draw, file=sys.stderr, flush=True)
+    for facts in (*COLLECTION, *SECOND.values()):
+        if names and facts.name not in names:
+            continue
+        for seed in seeds:
+            for key, draw in draws_of(facts, seed).items():
+                draws[key].append(draw)
+                print(facts.name, seed, *key, *draw, file=sys.stderr, flush=True)
     print("                                 accuracy           worst draw   draws 1 point below")
     print(
         "rows    of   draws  recognised  column  before    now  before    now  before    now (the "
@@ -109,18 +108,15 @@ def main(seeds: list[int], names: list[str]) -> None:
             )
 
 
-def draws_of(collection: str, facts: dict[str, str], seed: int) -> dict[tuple[str, int], Draw]:
+def draws_of(facts: TableFacts, seed: int) -> dict[tuple[str, int], Draw]:
     """Accuracy with labels of each kind and number, if the table has rows for them."""
     rng = np.random.default_rng(seed)
-    whole = pl.read_parquet(DATA / collection / f"{facts['name']}.parquet")
-    biased = labelled_rows(collection, whole, facts, "group", seed)
-    if biased is None:
-        biased = labelled_rows(collection, whole, facts, "column", seed)
-    kept = rng.permutation(whole.height)[:N_ROWS]
-    if biased is not None:
-        biased = biased[:N_BIASED]
-        kept = np.unique(np.concatenate([biased, kept[: N_ROWS - len(biased)]]))
-    target = facts["target"]
+    whole = read_frame(facts)
+    way = "group" if facts.group_column else "column"
+    biased = labelled_rows(whole, facts, way, seed)[:N_BIASED]
+    others = rng.permutation(whole.height)[: N_ROWS - len(biased)]
+    kept = np.unique(np.concatenate([biased, others]))
+    target = facts.target
     frame = whole[kept].with_columns(pl.col(target).cast(pl.String).fill_null("(none)"))
     classes, codes = np.unique(frame[target].to_numpy().astype(str), return_inverse=True)
     frame = frame.drop(target)
@@ -137,12 +133,11 @@ def draws_of(collection: str, facts: dict[str, str], seed: int) -> dict[tuple[st
         found_labels = _draw(frame, classes, codes, guess, random_rows, None, seed)
         if found_labels is not None:
             found["labels", size] = found_labels
-        if biased is not None:
-            given = np.searchsorted(kept, np.sort(biased))
-            audited = np.setdiff1d(order, given, assume_unique=True)[:size]
-            found_audit = _draw(frame, classes, codes, guess, given, audited, seed)
-            if found_audit is not None:
-                found["audit", size] = found_audit
+        given = np.searchsorted(kept, np.sort(biased))
+        audited = np.setdiff1d(order, given, assume_unique=True)[:size]
+        found_audit = _draw(frame, classes, codes, guess, given, audited, seed)
+        if found_audit is not None:
+            found["audit", size] = found_audit
     return found
 
 

@@ -63,7 +63,10 @@ class Draw(NamedTuple):
     seed: int
 
 
-def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
+Draws = Iterator[tuple[str, Callable[[], Draw]]]  # names, and what makes the draw
+
+
+def draws(seeds: list[int]) -> Draws:
     """List every draw that the collections allow, seed by seed; biased ones come first."""
     for seed in seeds:
         for way in ("group", "column", "random"):
@@ -89,15 +92,13 @@ def drawn(name: str, facts: TableFacts, read_table: Callable[[], pl.DataFrame]) 
 # ---------------------------------------------------------------- who labels
 
 
-def chary(draw: Draw, **asked: Any) -> Answer:
+def chary(draw: Draw) -> Answer:
     """``chary label`` as it is."""
     n = len(draw.truth)
     target = pl.Series("target of the benchmark", [*draw.y.tolist(), *[None] * n], dtype=pl.String)
     table = open_source(draw.frame.with_columns(target), name="table").read()
     told = {"classes": np.unique(draw.y).tolist()}  # "Don't know" is an answer here
-    outcome = label_table(
-        table, LabelOptions.of(target=target.name, seed=draw.seed, **told, **asked)
-    )
+    outcome = label_table(table, LabelOptions.of(target=target.name, seed=draw.seed, **told))
     return outcome.labels.classes[outcome.codes[-n:]].astype(str), outcome.confidence[-n:]
 
 
@@ -161,7 +162,6 @@ def _answer(model: Any, X: Any) -> Answer:
 
 METHODS: dict[str, Callable[[Draw], Answer]] = {
     "chary": chary,
-    "chary-balanced": lambda draw: chary(draw, aim="balanced"),
     "catboost": catboost,
     "skrub-trees": skrub_trees,
     "skrub": skrub_default,
@@ -244,7 +244,7 @@ def run(
     seeds: list[int],
     methods: list[str],
     tables: list[str],
-    list_draws: Callable[[list[int]], Iterator[tuple[str, Callable[[], Draw]]]] = draws,
+    list_draws: Callable[[list[int]], Draws],
 ) -> None:
     """Add to the file what is not in it."""
     found = read(cache)
@@ -273,78 +273,115 @@ def read(cache: Path) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
-FIGURES = {
-    "accuracy": 1,
-    "balanced": 1,
-    "auroc": 3,
-    "error of the surer half": 1,
-    "seconds": 1,
-}  # and digits
+# Other figures than the accuracy, each with the digits that are shown.
+FIGURES = {"balanced": 1, "auroc": 3, "error of the surer half": 1, "seconds": 1}
+MEDIAN = "median rival"
 
 
 def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Average each way's draws: by how much chary leads, and how often it is far behind."""
-    every = [method for method in METHODS if method != "chary-balanced"]
-    found = {name: of_draw for name, of_draw in found.items() if set(every) <= set(of_draw)}
-    seeds = sorted({f"seed {name.split()[3]}" for name in found})
-    for which in (*COLLECTIONS, *seeds, "all"):
-        part = [
-            name for name in found if which in (name.split()[0], f"seed {name.split()[3]}", "all")
-        ]
-        for figure, digits in FIGURES.items() if which == "all" else list(FIGURES.items())[:1]:
-            methods, own = (
-                (list(METHODS), "chary-balanced") if figure == "balanced" else (every, "chary")
-            )
-            here = [
-                [n for n in part if n.split()[1] == way and set(methods) <= set(found[n])]
-                for way in WAYS
-            ]
-            counts = (
-                f"{way} ({len(names)})".rjust(18) for way, names in zip(WAYS, here, strict=True)
-            )
-            print(f"\n{figure}, {which}".ljust(38) + "".join(counts))
-            values = {
-                m: [np.array([found[name][m][figure] for name in names]) for names in here]
-                for m in methods
-            }
-            for method in methods:
-                print(
-                    f"  {method}".ljust(37)
-                    + "".join(f"{np.nanmean(v):18.{digits}f}" for v in values[method])
-                )
-            for rival in RIVALS:
-                ahead = [one - other for one, other in zip(values[own], values[rival], strict=True)]
-                print(f"  {own} - {rival}".ljust(37) + "".join(_mean(d, digits) for d in ahead))
-        accuracy = {m: np.array([found[name][m]["accuracy"] for name in part]) for m in every}
-        median = np.median([accuracy[rival] for rival in RIVALS], axis=0)
-        n_tables = len({name.split()[2] for name in part})
-        print(
-            "\n"
-            f"{which}, {len(part)} draws of {n_tables} tables: more than 3 points below the median "
-            f"rival in {np.mean(accuracy['chary'] < median - 3):.1%}, more than 1 below the "
-            f"majority of the labels in {np.mean(accuracy['chary'] < accuracy['majority'] - 1):.1%}"
-        )
+    """Print the means of each way, chary's leads, and how often it is far behind."""
+    methods = ("chary", *RIVALS, "majority")
+    complete = {name: of_draw for name, of_draw in found.items() if set(methods) <= set(of_draw)}
+    collections = sorted({name.split()[0] for name in complete})
+    for collection in collections:
+        part = {name: of for name, of in complete.items() if name.split()[0] == collection}
+        words = "" if len(collections) == 1 else f" ({collection})"
+        _show_means(_values(part, "accuracy"), f"accuracy{words}", digits=1)
+        _show_far_below(_values(part, "accuracy"))
+        _show_tables(_values(part, "accuracy"))
+    if len(collections) > 1:
+        _show_means(_values(complete, "accuracy"), "accuracy (all)", digits=1)
+        _show_far_below(_values(complete, "accuracy"))
+    for figure, digits in FIGURES.items():
+        _show_means(_values(complete, figure), figure, digits)
 
 
-def _mean(values: NDArray[np.float64], digits: int) -> str:
-    values = values[~np.isnan(values)]
-    error = values.std(ddof=1) / np.sqrt(len(values))
-    return f"{values.mean():+.{digits}f} ± {error:.{digits}f}".rjust(18)
+# A figure by draw and method.
+Values = dict[str, dict[str, float]]
+
+
+def _values(found: dict[str, dict[str, dict[str, float]]], figure: str) -> Values:
+    """Pick a figure of every method; the median rival has the median of the four."""
+    values = {}
+    for name, of_draw in found.items():
+        values[name] = {method: figures[figure] for method, figures in of_draw.items()}
+        values[name][MEDIAN] = float(np.median([values[name][rival] for rival in RIVALS]))
+    return values
+
+
+def _by_way(values: Values) -> dict[str, list[str]]:
+    """Names of the draws, by how labels are drawn."""
+    return {way: [name for name in values if name.split()[1] == way] for way in WAYS}
+
+
+def _show_means(values: Values, title: str, digits: int) -> None:
+    """Print the mean of every method, and chary's lead over each."""
+    ways = _by_way(values)
+    n_tables = len({name.split()[2] for name in values})
+    print(f"\n{title}, {len(values)} draws of {n_tables} tables")
+    heads = (f"{way} ({len(names)})" for way, names in ways.items())
+    print(" " * 24 + "".join(head.rjust(18) for head in heads))
+    for method in ("chary", *RIVALS, "majority"):
+        means = (np.mean([values[name][method] for name in names]) for names in ways.values())
+        print(f"  {method}".ljust(24) + "".join(f"{mean:18.{digits}f}" for mean in means))
+    for rival in (*RIVALS, MEDIAN):
+        leads = (_lead(values, names, rival, digits) for names in ways.values())
+        print(f"  chary - {rival}".ljust(24) + "".join(lead.rjust(18) for lead in leads))
+
+
+def _lead(values: Values, names: list[str], rival: str, digits: int) -> str:
+    """Average the lead over draws of each table, then over tables, with its standard error."""
+    of_table: dict[str, list[float]] = defaultdict(list)
+    for name in names:
+        of_table[name.split()[2]].append(values[name]["chary"] - values[name][rival])
+    leads = np.array([np.mean(of_draws) for of_draws in of_table.values()])
+    error = leads.std(ddof=1) / np.sqrt(len(leads))
+    return f"{leads.mean():+.{digits}f} ± {error:.{digits}f}"
+
+
+def _show_far_below(accuracy: Values) -> None:
+    """Print how often each method is more than 3 points below the median rival."""
+    print("\nshare of draws more than 3 points below the median rival")
+    for method in ("chary", *RIVALS):
+        shares = [_share_far_below(accuracy, names, method) for names in _by_way(accuracy).values()]
+        every = _share_far_below(accuracy, list(accuracy), method)
+        cells = "".join(f"{share:18.1%}" for share in shares)
+        print(f"  {method}".ljust(24) + cells + f"{every:18.1%} of all")
+
+
+def _share_far_below(accuracy: Values, names: list[str], method: str) -> float:
+    leads = [accuracy[name][method] - accuracy[name][MEDIAN] for name in names]
+    return float(np.mean(np.array(leads) < -3))
+
+
+def _show_tables(accuracy: Values) -> None:
+    """Print how far chary is ahead of the median rival on each table."""
+    title = "\nchary - median rival, mean of the draws of a table"
+    print(title.ljust(52) + "".join(way.rjust(10) for way in WAYS))
+    ways = _by_way(accuracy)
+    for table in dict.fromkeys(name.split()[2] for name in accuracy):
+        cells = []
+        for names in ways.values():
+            of_table = [accuracy[name] for name in names if name.split()[2] == table]
+            leads = [of_draw["chary"] - of_draw[MEDIAN] for of_draw in of_table]
+            cells.append(f"{np.mean(leads):+10.1f}" if leads else "-".rjust(10))
+        print(f"  {table}".ljust(51) + "".join(cells))
+
+
+def main(
+    path: str,
+    list_draws: Callable[[list[int]], Draws] = draws,
+) -> None:
+    """Run what the command line names, or show what is in the file."""
+    warnings.filterwarnings("ignore")
+    path, seeds, methods, tables = [*sys.argv[1:], *[path, "", "", ""][len(sys.argv) - 1 :]]
+    if not seeds:
+        show(read(Path(path)))
+        return
+    wanted = methods.split(",") if methods else list(METHODS)
+    names = tables.split(",") if tables else []
+    run(Path(path), [int(seed) for seed in seeds.split(",")], wanted, names, list_draws)
 
 
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore")
-    cache, seeds, methods, tables = [
-        *sys.argv[1:],
-        *["rivals.jsonl", "", "", ""][len(sys.argv) - 1 :],
-    ]
-    if seeds:
-        names = methods.split(",") if methods else list(METHODS)
-        run(
-            Path(cache),
-            [int(seed) for seed in seeds.split(",")],
-            names,
-            tables.split(",") if tables else [],
-        )
-    else:
-        show(read(Path(cache)))
+    main("rivals.jsonl")

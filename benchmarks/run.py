@@ -47,7 +47,6 @@ LEFT_OUT = {
     "class_shares": "studies coverage",
     "coverage": "studies coverage",
     "cross_fitting": "studies coverage",
-    "defaults": "studies accuracy",
     "demo": "studies accuracy",
     "explain": "needs tables that are not in the repository",
     "guesses": "studies accuracy",

