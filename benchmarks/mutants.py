@@ -124,8 +124,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "any number that is no code",
     (
         "labelling/learn",
-        "choice = Choice(WITH_AUDIT, learner, rounds=0, why=WHY_MIXTURE)",
-        "0 -> 1 at 44",
+        "mixture = Choice(MIXED, learner, rounds=0, why=WHY_MIXTURE)",
+        "0 -> 1 at 40",
     ): "the rounds are replaced by those that the audit decides on",
     (
         "labelling/learners",

@@ -15,11 +15,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from chary.audit import at_least, score
+from chary.audit.answers import AuditAnswers
 from chary.labelling import Diagnosis, LabeledTable, diagnose_rows, label_table
 from chary.labelling.defaults import DEFAULTS
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN
-from chary.labelling.learn import fit_learner
-from chary.labelling.learners import NETWORK, WITH_AUDIT, learners
+from chary.labelling.learn import choose_with_audit, fit_learner
+from chary.labelling.learners import MIXED, NETWORK, learners
 from chary.method import confidence_auroc, risk_coverage_curve
 from chary.options import LabelOptions
 from studies import figures
@@ -66,12 +67,16 @@ class Labelled(NamedTuple):
 
 def automatic(draw: Draw, audited: int = 0, **asked: Any) -> Labelled:
     """What ``chary label`` does without being told anything, but for the figures of its report."""
-    if audited:
-        return learner(draw, WITH_AUDIT, audited, rounds=0)
     start = process_time()
     diagnosis, labels = _diagnosis(draw), draw.labels(draw.audited(0))
     asked = {"only_numbers": draw.only_numbers, "seed": draw.seed, **asked}
     fitted = fit_learner(draw.X, labels, diagnosis, **asked)
+    if audited:
+        rows = draw.audited(audited)
+        truth = draw.classes[draw.truth[rows]].astype(object)
+        answers = AuditAnswers(drawn=rows, truth=truth, n_drawn=len(rows))
+        choice = choose_with_audit(fitted, draw.X, answers)
+        return learner(draw, choice.name, audited, rounds=choice.rounds)
     found = labels_of(fitted.classifier, draw, draw.scored(draw.audited(0)), start)
     return found._replace(said={"verdict": diagnosis.verdict, "learner": fitted.choice.name})
 
@@ -322,6 +327,9 @@ METHODS = {
     f"{AUTO}-shares": Method(informed, {"rounds": 0}, "chary label, shares told"),
     f"{AUTO}-shares-5": Method(informed, {"rounds": 5}, "the same, 5 rounds"),
     f"{AUTO}-audited": Method(automatic, {"audited": AUDIT}, f"chary label + {AUDIT}"),
+    "ours-mixed-audited": Method(
+        learner, {"name": MIXED, "audited": AUDIT, "rounds": 0}, f"chary, mixed + {AUDIT}"
+    ),
     **{
         f"{kind}-audited": Method(
             plain, {"kind": kind, "audited": AUDIT}, f"{_TITLES[kind]} + {AUDIT}"
@@ -786,10 +794,18 @@ TABLES_PAPER = Study(
     "The paper's data sets through the learners of `chary label`",
     methods={
         name: METHODS[name]
-        for name in ("logistic", AUTO, "ours-mixed", "ours-network", f"{AUTO}-balanced")
+        for name in (
+            "logistic",
+            AUTO,
+            "ours-mixed",
+            "ours-network",
+            f"{AUTO}-balanced",
+            f"{AUTO}-audited",
+            "ours-mixed-audited",
+        )
     },
     measure=labels_and_confidence,
-    seeds=SEEDS[:2],
+    seeds=SEEDS[:3],
     task=paper_draw,
     tables=(by_way, confidences, by_table),
     headline=headline,

@@ -1,5 +1,6 @@
 """Which learner is chosen by what is known of the labels, and what holds for a part of the rows."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +10,19 @@ from sklearn.linear_model import LogisticRegression
 
 import chary
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
+from chary.audit.answers import AuditAnswers
 from chary.labelling import Diagnosis, diagnose_table, label_table
 from chary.labelling.defaults import Defaults
 from chary.labelling.diagnose import MILD, REPRESENTATIVE, STRONG, UNKNOWN, prepare
-from chary.labelling.learn import _hold_out, choose_learner, fit_learner, prior_of_part
+from chary.labelling.learn import (
+    Choice,
+    FittedLearner,
+    _hold_out,
+    choose_learner,
+    choose_with_audit,
+    fit_learner,
+    prior_of_part,
+)
 from chary.labelling.learners import MIXED, NETWORK, learner_of, learners
 from chary.labelling.rules import (
     OutOfFold,
@@ -147,6 +157,21 @@ def test_labels_that_are_too_easy_call_for_the_network_if_its_class_shares_are_n
     assert handed_over(three_to_one, labels, easy, ["b", "a", "b", "b"]) is None
     almost_as_far = ["a"] * 7 + ["b"] * 18
     assert handed_over(three_to_one, labels, easy, almost_as_far) is None
+
+
+@pytest.mark.parametrize(("by_mixture", "stays"), [("abbb", True), ("abba", True), ("abaa", False)])
+def test_a_hand_over_stays_unless_the_mixture_has_more_audited_rows_right(by_mixture, stays):
+    _, labels = two_ends(noise=False)
+    easy = held_out(labels.codes[:40], labels, 0.01)
+    handed = handed_over(named(["b"]), labels, easy)
+    # Row 43 was skipped.
+    truth = np.array(["a", "b", "a", None, "a"], dtype=object)
+    answers = AuditAnswers(drawn=np.arange(40, 45), truth=truth, n_drawn=5)
+    handed = replace(handed, network=named(["a", "b", "b"]), mixture=named(list(by_mixture)))
+    fitted = FittedLearner(Choice(NETWORK, None, 2, "too easy"), None, findings=(None, handed))
+    choice = choose_with_audit(fitted, np.zeros((440, 1)), answers)
+    assert (choice.name, choice.rounds) == ((NETWORK, 2) if stays else (MIXED, 0))
+    assert ("audited rows" in choice.why) is not stays
 
 
 def test_labels_that_the_network_accepted_count_in_its_class_shares():

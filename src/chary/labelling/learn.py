@@ -32,16 +32,17 @@ from chary.labelling.learners import (
     BOOSTING,
     MIXED,
     NETWORK,
-    WITH_AUDIT,
     FoldModels,
     Learner,
     learner_of,
 )
 from chary.labelling.rules import (
     Finding,
+    HandOver,
     OutOfFold,
     boost_many_labels,
     hand_over_to_network,
+    has_stood_the_audit,
     lean_to_commonest_class,
     leave_out_columns_beyond_labels,
     leave_out_columns_empty_elsewhere,
@@ -203,9 +204,11 @@ def learn(
     audit = None
     if answers is not None:
         if is_automatic:
-            # With an audit the mixture learns without a lean: docs/explanation/bias.md has figures.
-            _, learner = learner_of(WITH_AUDIT, defaults)
-            choice = Choice(WITH_AUDIT, learner, rounds=0, why=WHY_MIXTURE)
+            choice = choose_with_audit(fitted, X, answers, defaults)
+        # The network has its own number of rounds; with other learners the audit decides.
+        rounds = options.rounds
+        if choice.name == NETWORK:
+            rounds = choice.rounds
 
         def make_classifier(rounds: int) -> SelfTrainingClassifier:
             return choice._replace(rounds=rounds).classifier(seed, prior, options.aim)
@@ -216,7 +219,7 @@ def learn(
             all_labels,
             answers,
             unaudited=classifier,
-            rounds=options.rounds,
+            rounds=rounds,
             error=options.error,
             n_unlabeled=table.n_rows - int(all_labels.labeled.sum()),
             guess_column=guess_column,
@@ -339,6 +342,8 @@ def prior_of_part(class_prior: Any, labels: Labels, n_rows: int) -> Any:
 # This says why the mixture learns if no rule decides otherwise
 # (studies/results/real-tables/report.md).
 WHY_MIXTURE = "on most tables these are right more often than the paper's method"
+# This says why the mixture learns if the paper's method had taken over.
+WHY_AUDIT = "these have more of the audited rows right than the paper's method"
 
 
 class Choice(NamedTuple):
@@ -400,6 +405,24 @@ def choose_learner(
     if rounds is None:
         rounds = defaults.network_rounds if name == NETWORK else 0
     return Choice(name, chosen, rounds, why, finding=finding)
+
+
+def choose_with_audit(
+    fitted: FittedLearner, X: Array, answers: AuditAnswers, defaults: Defaults = DEFAULTS
+) -> Choice:
+    """Choose the learner of given and audited labels.
+
+    It is the mixture, without a lean: docs/explanation/bias.md has figures. Only a hand-over to the
+    paper's method stays, if it has stood the audit.
+    """
+    _, learner = learner_of(MIXED, defaults)
+    mixture = Choice(MIXED, learner, rounds=0, why=WHY_MIXTURE)
+    for finding in fitted.findings:
+        if isinstance(finding, HandOver):
+            if has_stood_the_audit(finding, X, answers):
+                return fitted.choice
+            return mixture._replace(why=WHY_AUDIT)
+    return mixture
 
 
 def fit_learner(

@@ -29,8 +29,6 @@ MIXED = "mixed"
 NETWORK = "network"
 LINEAR = "linear"
 BOOSTING = "boosting"
-# A table with an audit has this learner: docs/explanation/bias.md has the figures.
-WITH_AUDIT = MIXED
 
 # Models, each with the labelled rows that it was fitted without.
 FoldModels = list[tuple[Any, Ints]]
