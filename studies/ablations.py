@@ -30,10 +30,7 @@ from studies.study import ALL, Method, Results, Study, TextTable
 DEFAULT = "default"
 # Rules that no draw can show: nothing is audited, and no table has more than 20,000 labels.
 _NOT_ASKED = ("boost_many_labels", "self_train_if_clearly_better")
-# This rule weighed the members of the mixture by their held-out log loss. It gained nothing and was
-# dropped. Its stored draws say so; it goes from here, too, when the study is run anew.
-_DROPPED = "weigh_members"
-_ASKED = (*(rule for rule in RULES if rule not in _NOT_ASKED), _DROPPED)
+_ASKED = tuple(rule for rule in RULES if rule not in _NOT_ASKED)
 _BY_BIAS = {"random labels": ("random", "iid"), "biased labels": ("group", "column", "ssb")}
 
 
@@ -41,7 +38,6 @@ class Labelled(NamedTuple):
     """The labels that ``chary label`` gives to the rows without one, and the rules that acted."""
 
     names: NDArray[Any]  # (k,)
-    confidence: NDArray[np.float64]  # (k,)
     acted: dict[str, dict[str, float]]  # figures by rule
 
 
@@ -66,7 +62,7 @@ def _label(draw: Draw, defaults: Defaults) -> Labelled:
         acted["find_guess_column"] = {}
     others = ~draw.labeled
     names = outcome.labels.classes[outcome.codes[others]]
-    return Labelled(names, outcome.confidence[others], acted)
+    return Labelled(names, acted)
 
 
 def accuracy_and_rules(draw: Draw, labelled: Labelled) -> dict[str, Any]:
@@ -102,8 +98,7 @@ def worth_of_rules(study: Study, results: Results) -> TextTable:
                 rows.append([rule, way, f"{len(gains.by_draw)} of {n_draws}", *_figures(gains)])
     caption = (
         "Points that a rule gains in the draws in which it acts: mean ± standard error over "
-        f"tables, worst and best draw. {_DROPPED} has been dropped since, and took part in all of "
-        "these draws"
+        "tables, worst and best draw"
     )
     return TextTable(caption, ["Rule", "Labels", "Acts in", "Gain", "Worst", "Best"], rows)
 
