@@ -148,21 +148,18 @@ class Defaults:
 
     # Labels are too easy if the mixture predicts held-out ones with a log loss (nats) below this.
     # On forty draws of the demo's table the paper's method is 17 points ahead of the mixture in the
-    # 11 in which the rule acts, and as good in the others (too_easy.txt); 0.05 chooses the same
-    # draws, and 0.15 one more. On the paper's sets with biased labels it gains 33.5 and 26.9 points
-    # in two draws of Mushrooms (studies/results/defaults/report.md).
+    # 11 in which the rule acts, and as good in the others; 0.05 chooses the same draws, and 0.15
+    # one more. On the paper's sets with biased labels it is 24 points ahead in the nine of 39 draws
+    # in which the rule acts, and 4 behind in the others (too_easy.txt).
     too_easy_loss: float = 0.1
     # The mixture can have collapsed only if at least this share of rows would have to change class
     # for its predictions to have the class shares of the labels, and as many to have those of
     # predictions for held-out labels. Set together with the next number.
     collapse_distance: float = 0.4
     # The mixture has collapsed if, besides, the entropy of its class shares is at most this share
-    # of the entropy of each of those two. On the paper's 13 data sets with biased labels: 77.0 %
-    # with the rule, 72.2 without (mixture alone), 73.5 by the network alone
-    # (studies/results/tables-paper/report.md; measured with an earlier mixture of 100 trees, and
-    # not since). Both numbers were set by looking at these sets and at biased draws of real tables.
-    # A collapse gains 20.0 points on MNIST and 40.8 on Cod-RNA, and loses 16.9 in the one of 146
-    # draws of real tables in which it is seen (studies/results/defaults/report.md).
+    # of the entropy of each of those two. On the paper's 13 data sets with biased labels: TODO
+    # (studies/results/tables-paper/report.md). Both numbers were set by looking at these sets and
+    # at biased draws of real tables.
     collapse_entropy: float = 0.9
     # The class shares of at most this many unlabelled rows are compared; a bound of cost.
     collapse_rows: int = 20_000
