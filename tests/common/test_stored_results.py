@@ -37,7 +37,6 @@ WITHOUT_HEAD = {
     "beside",
     "coverage",
     "cross_fitting",
-    "defaults",
     "explain",
     "fit",
     "guesses",
@@ -47,7 +46,6 @@ WITHOUT_HEAD = {
     "predict",
     "real_audits",
     "review",
-    "rivals",
     "second_look",
     "startup",
 }

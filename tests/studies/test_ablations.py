@@ -31,7 +31,7 @@ def test_a_rule_that_acted_is_switched_off_and_any_other_changes_nothing(monkeyp
     outcome = label_table(draw.hidden(), options, defaults=no_lean)
     others = np.flatnonzero(~draw.labeled)
     np.testing.assert_array_equal(without_lean.names, outcome.labels.classes[outcome.codes[others]])
-    assert (without_lean.confidence != by_default.confidence).any()
+    assert (without_lean.names != by_default.names).any()
 
     result = accuracy_and_rules(draw, without_lean)
     truth = draw.classes[draw.truth[others]]
