@@ -237,7 +237,7 @@ def test_figures_are_those_of_the_audit(biased):
         found.n_accepted == 0 for found in figures.acceptances if smallest_audit(found.error) > 40
     )
     assert (figures.rounds, figures.comparison) == (0, None)
-    assert figures.notes == ["Rounds of self-training: 0, as asked."]
+    assert figures.notes == ["Rounds of self-training: 0; the audit did not choose them."]
 
 
 def test_before_is_the_accuracy_of_what_is_used_without_an_audit(biased):

@@ -71,8 +71,10 @@ def demo_command(options: DemoOptions, out: FOLDER = Path("chary-demo")) -> None
         f"4. The answers show that {before['low']:.0%} to {before['high']:.0%} of the labels above "
         "are right (exact 95% interval)."
     )
+    # The interval of the new labels is wider, since their model has seen the answers: what counts
+    # is how many of the answered rows each has right.
     advice = "Use the new labels"
-    if after["low"] <= before["low"]:
+    if after["correct"] < before["correct"]:
         advice = "Keep those labels"
     say(
         f"5. {advice}: the model that learned from the answers, too, has {after['low']:.0%} to "
