@@ -290,6 +290,21 @@ def test_of_a_hundred_cells_two_may_be_something_else():
         assert (times is not None) == (kind is not None)
 
 
+@pytest.mark.parametrize(
+    ("cell", "other", "kind"),
+    [
+        ("2024-03-{}", "۲۰۲۴/۰۳/۱۲", "date"),
+        ("{}.03.2024", "12.03.２０２４", "date"),
+        ("{}:30", "1２:30", "time"),
+        ("2024-03-{} 12:{}", "2024-03-12 1２:30", "date"),
+    ],
+)
+def test_digits_of_other_scripts_are_missing(cell, other, kind):
+    cells = [cell.format(day, day) for day in range(10, 20)] * 6
+    column = find_column(pl.Series("d", [*cells, other]))
+    assert (column.kind, column.missing) == (kind, True)
+
+
 def test_months_in_french():
     found = _read_moments(pl.Series(["1 juin 2024", "2 juillet 2024", "3 juil. 2024"]), "dby").days
     assert found.to_list() == [dt.date(2024, 6, 1), dt.date(2024, 7, 2), dt.date(2024, 7, 3)]

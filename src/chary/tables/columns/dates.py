@@ -356,7 +356,8 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
     A year of two digits is one of the hundred years up to ``last_year``.
     """
     year_digits = fields["y"]
-    number = year_digits.cast(pl.Int32)
+    # Patterns find digits of every script; those that are not Western ones give null.
+    number = year_digits.cast(pl.Int32, strict=False)
     years_before_last = (last_year - number) % 100
     latest_year = last_year - years_before_last  # the latest one that ends with these two digits
     has_two_digits = year_digits.str.len_chars() == 2
@@ -373,7 +374,7 @@ def _days(fields: pl.DataFrame, last_year: int) -> pl.Series:
 
 def _hours(fields: pl.DataFrame) -> pl.Series:
     """Read hours, with minutes and seconds as fractions: 14:30 and 2:30 pm are 14.5."""
-    clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32))
+    clock = fields.select(pl.col("H", "M", "S").cast(pl.Int32, strict=False))
     written_hour = clock["H"]
     half_of_day = fields["half"]  # the first letter of am or pm, null without either
     is_afternoon = half_of_day.is_in(["p", "P"]).cast(pl.Int32)
