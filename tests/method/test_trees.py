@@ -95,6 +95,14 @@ def test_boosting_tells_apart_what_only_double_precision_can():
         )
 
 
+def test_boosting_takes_the_missing_value_of_r():
+    X, y = problem(2, True)
+    model = clone(KINDS["boosting"]).fit(X, y)
+    X[:] = np.array(0x7FF00000000007A2).view(float)  # a NaN that signals
+    expected = model.decision_function(X)
+    np.testing.assert_array_equal(plain_trees(model).decision_function(X), expected)
+
+
 def test_missing_values_may_part_from_all_others():
     for kind in ["forest", "boosting"]:
         X, y = problem(2, True)

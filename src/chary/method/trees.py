@@ -242,7 +242,8 @@ class PlainBoosting(_PlainTrees):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         # Features of tables fit into single precision, in which trees are walked faster.
-        with np.errstate(over="ignore"):
+        # The NaN of R, which signals, is no fault.
+        with np.errstate(over="ignore", invalid="ignore"):
             single = X.astype(np.float32)
         if np.array_equal(single, X, equal_nan=True):
             X = single
