@@ -277,7 +277,10 @@ class AuditFigures(Audit):
         if self.answers.n_skipped:
             notes.append(f"The {self.answers.n_skipped} skipped rows count as wrong.")
         if self.comparison is None:
-            return [*notes, f"Rounds of self-training: {self.rounds}; the audit did not choose them."]
+            return [
+                *notes,
+                f"Rounds of self-training: {self.rounds}; the audit did not choose them.",
+            ]
         outcome = "did not clearly help, so it is off"
         if self.rounds:
             outcome = "clearly helped, so it is on"
