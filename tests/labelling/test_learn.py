@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 import chary
 from chary import DiverseEnsembleClassifier, MixedEnsembleClassifier
+from chary.audit import draw
 from chary.audit.answers import AuditAnswers
 from chary.labelling import Diagnosis, diagnose_table, label_table
 from chary.labelling.defaults import Defaults
@@ -21,6 +22,7 @@ from chary.labelling.learn import (
     choose_learner,
     choose_with_audit,
     fit_learner,
+    learn,
     prior_of_part,
 )
 from chary.labelling.learners import MIXED, NETWORK, learner_of, learners
@@ -33,6 +35,8 @@ from chary.labelling.rules import (
 from chary.method.labels import Labels
 from chary.options import DiagnoseOptions, LabelOptions
 from chary.tables import Table
+from chary.tables.target import target_labels
+from tests.fixtures.sheets import write_audit
 
 pytestmark = pytest.mark.usefixtures("quick_learners")
 SHARES = {"yes": 0.3, "no": 0.7}
@@ -238,6 +242,25 @@ def test_where_columns_tell_nothing_labels_lean_towards_the_most_frequent_class(
     assert fit_learner(X, labels, strong, class_prior=even, defaults=always).choice.lean == 0
     telling = np.column_stack([codes, codes]) + X[:, :2] / 4
     assert fit_learner(telling, labels, strong, defaults=always).choice.lean == 0
+
+
+def test_with_an_audit_no_note_says_that_labels_lean(tmp_path):
+    rng = np.random.default_rng(3)
+    truth = np.where(rng.random(300) < 0.3, "b", "a").astype(object)
+    given = np.where(np.arange(300) < 100, truth, None)
+    table = Table(pl.DataFrame({"x": rng.normal(size=300), "y": given.tolist()}), "t")
+    labels = target_labels(table, "y")
+    rows = draw(labels.labeled, 20, 0)
+    with open(tmp_path / "audit.csv", "wb") as stream:
+        write_audit(table, "y", labels, rows, stream)
+    sheet = pl.read_csv(tmp_path / "audit.csv", infer_schema=False)
+    sheet.with_columns(y=pl.Series(truth[rows].tolist())).write_csv(tmp_path / "audit.csv")
+    always = Defaults(lean_p=0.51)
+    for audit in (None, tmp_path / "audit.csv"):
+        options = LabelOptions.of(target="y", audit=audit)
+        fit, _ = learn(table, options, lambda step: None, lambda diagnosed: None, always)
+        leans = [note for note in fit.notes if "labels lean" in note]
+        assert (fit.choice.lean, len(leans)) == ((2.0, 1) if audit is None else (0.0, 0))
 
 
 def test_texts_are_left_out_only_where_held_out_labels_are_guessed_better_without():

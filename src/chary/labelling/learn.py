@@ -176,12 +176,6 @@ def learn(
     )
     choice = fitted.choice
     classifier = fitted.classifier
-    if choice.lean:
-        notes = [
-            *notes,
-            "Held-out labels are guessed worse than by always naming the most frequent class, so "
-            "labels lean towards it.",
-        ]
 
     step("Checking against held-out labels")
     predictions, fold_models = _hold_out(fitted, X, given_labels, options, table.n_rows)
@@ -227,6 +221,12 @@ def learn(
             defaults=defaults,
         )
         choice = choice._replace(rounds=audit.rounds)
+    if choice.lean:
+        notes = [
+            *notes,
+            "Held-out labels are guessed worse than by always naming the most frequent class, so "
+            "labels lean towards it.",
+        ]
     if guesses is not None:
         notes = [guesses.sentence, *notes]
 
