@@ -1,5 +1,7 @@
 """What the commands share: quiet reading, paths that are free, figures that any program reads."""
 
+import contextlib
+import gc
 import io
 import json
 import sys
@@ -8,7 +10,15 @@ import polars as pl
 import pytest
 
 from chary.cli import main
-from chary.cli.console import complain, open_table, print_json, require_free, steps, writing
+from chary.cli.console import (
+    _import_uncollected,
+    complain,
+    open_table,
+    print_json,
+    require_free,
+    steps,
+    writing,
+)
 from chary.options import LabelOptions
 from chary.tables import Table
 
@@ -51,6 +61,26 @@ def test_folders_are_made_and_where_writing_fails_no_file_stays(tmp_path):
     assert old.read_text() == "mine"
     write()
     assert (deep.read_text(), old.read_text()) == ("new", "new")
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt])
+def test_garbage_is_collected_after_the_imports_if_it_was_before(monkeypatch, was_enabled, error):
+    def import_nothing(name):
+        assert not gc.isenabled()
+        if error:
+            raise error
+
+    monkeypatch.setattr("chary.cli.console.import_module", import_nothing)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    if not was_enabled:
+        gc.disable()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            _import_uncollected.__wrapped__()
+        assert gc.isenabled() is was_enabled
+    finally:
+        gc.enable()
 
 
 def test_a_damaged_file_is_one_sentence_and_the_error_stream_works_again(tmp_path, capfd):

@@ -107,11 +107,14 @@ def _import_uncollected() -> None:
     They are hundreds of thousands of objects that stay until the end. To look through them for
     garbage, again and again, takes a tenth of the time of labelling a small table.
     """
+    # A program that calls a command may have its own reason not to collect garbage.
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         import_module("chary.tables")  # with NumPy, SciPy, scikit-learn and Polars
     finally:
-        gc.enable()
+        if was_enabled:
+            gc.enable()
     gc.freeze()
 
 
