@@ -171,7 +171,9 @@ def test_a_hand_over_stays_unless_the_mixture_has_more_audited_rows_right(by_mix
     # Row 43 was skipped.
     truth = np.array(["a", "b", "a", None, "a"], dtype=object)
     answers = AuditAnswers(drawn=np.arange(40, 45), truth=truth, n_drawn=5)
-    handed = replace(handed, network=named(["a", "b", "b"]), mixture=named(list(by_mixture)))
+    # An aim moves what the whole classifier predicts; there is no such mixture to compare it with.
+    by_network = SimpleNamespace(estimator_=named(["a", "b", "b"]), predict=named("b").predict)
+    handed = replace(handed, network=by_network, mixture=named(list(by_mixture)))
     fitted = FittedLearner(Choice(NETWORK, None, 2, "too easy"), None, findings=(None, handed))
     choice = choose_with_audit(fitted, np.zeros((440, 1)), answers)
     assert (choice.name, choice.rounds) == ((NETWORK, 2) if stays else (MIXED, 0))

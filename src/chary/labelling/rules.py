@@ -445,9 +445,9 @@ def has_stood_the_audit(hand_over: HandOver, X: Array, answers: AuditAnswers) ->
     """Tell whether the paper's method has at least as many audited rows right as the mixture.
 
     Neither has seen an answer. Under the paper's bias the answers leave the hand-over as it is; the
-    collapse that is seen on a real table, and is none, they reveal.
+    collapse that is seen on a real table, and is none, they reveal. An aim moves neither.
     """
-    by_network = hand_over.network.predict(X[answers.rows]).astype(str)
+    by_network = hand_over.network.estimator_.predict(X[answers.rows]).astype(str)
     by_mixture = hand_over.mixture.predict(X[answers.rows]).astype(str)
     n_by_network = np.sum(by_network == answers.labels)
     n_by_mixture = np.sum(by_mixture == answers.labels)
