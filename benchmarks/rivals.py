@@ -322,7 +322,7 @@ def _show_means(values: Values, title: str, digits: int) -> None:
     heads = (f"{way} ({len(names)})" for way, names in ways.items())
     print(" " * 24 + "".join(head.rjust(18) for head in heads))
     for method in ("chary", *RIVALS, "majority"):
-        means = (np.mean([values[name][method] for name in names]) for names in ways.values())
+        means = (np.nanmean([values[name][method] for name in names]) for names in ways.values())
         print(f"  {method}".ljust(24) + "".join(f"{mean:18.{digits}f}" for mean in means))
     for rival in (*RIVALS, MEDIAN):
         leads = (_lead(values, names, rival, digits) for names in ways.values())
@@ -334,7 +334,7 @@ def _lead(values: Values, names: list[str], rival: str, digits: int) -> str:
     of_table: dict[str, list[float]] = defaultdict(list)
     for name in names:
         of_table[name.split()[2]].append(values[name]["chary"] - values[name][rival])
-    leads = np.array([np.mean(of_draws) for of_draws in of_table.values()])
+    leads = np.array([np.nanmean(of_draws) for of_draws in of_table.values()])
     error = leads.std(ddof=1) / np.sqrt(len(leads))
     return f"{leads.mean():+.{digits}f} ± {error:.{digits}f}"
 

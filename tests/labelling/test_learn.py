@@ -178,6 +178,9 @@ def test_a_hand_over_stays_unless_the_mixture_has_more_audited_rows_right(by_mix
     choice = choose_with_audit(fitted, np.zeros((440, 1)), answers)
     assert (choice.name, choice.rounds) == ((NETWORK, 2) if stays else (MIXED, 0))
     assert ("audited rows" in choice.why) is not stays
+    # The annotator is told when to stop, and one drawn row is left.
+    unfinished = replace(answers, stopped=True, n_drawn=6)
+    assert choose_with_audit(fitted, np.zeros((440, 1)), unfinished).name == NETWORK
 
 
 def test_labels_that_the_network_accepted_count_in_its_class_shares():

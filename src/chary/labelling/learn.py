@@ -419,7 +419,8 @@ def choose_with_audit(
     mixture = Choice(MIXED, learner, rounds=0, why=WHY_MIXTURE)
     for finding in fitted.findings:
         if isinstance(finding, HandOver):
-            if has_stood_the_audit(finding, X, answers):
+            # Nothing is decided by an audit that is unfinished, as in ``audit_model``.
+            if answers.is_unfinished or has_stood_the_audit(finding, X, answers):
                 return fitted.choice
             return mixture._replace(why=WHY_AUDIT)
     return mixture
