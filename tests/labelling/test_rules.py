@@ -55,7 +55,7 @@ def test_the_mixture_leans_if_the_commonest_class_is_better_by_an_exact_one_side
     if n_won + n_lost:
         p_value = binomtest(n_won, n_won + n_lost, alternative="greater").pvalue
     leaning = lean_to_commonest_class(held, labels)
-    assert (leaning is not None) == (p_value < 0.2)
+    assert (leaning is not None) == (p_value < DEFAULTS.lean_p)
     if leaning is not None:
         assert leaning.amount == 2
         assert leaning.figures == pytest.approx(
