@@ -31,23 +31,18 @@ NO_RESULTS = {
 # Results that were stored before they had to begin with their command and commit. Only ever remove
 # a name: a result that is stored anew has both.
 WITHOUT_HEAD = {
-    "heads",
     "audit",
-    "batch_norm",
     "beside",
     "coverage",
     "cross_fitting",
     "explain",
-    "fit",
     "guesses",
     "judge",
     "label",
     "label_beyond_memory",
     "predict",
     "real_audits",
-    "review",
     "second_look",
-    "startup",
 }
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 DECIMAL = r"(?<![\w.,])\d[\d,]*\.\d+(?![\w.])"
